@@ -1,0 +1,33 @@
+# Two commands do everything: `make demo` and `make test`. Each creates the environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SERVE ?= 1
+
+.PHONY: setup demo test lint bench clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "lingvis needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/lingvis demo --out demo $(if $(filter 0,$(SERVE)),--no-serve)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -n 2
+
+bench: setup
+	$(BIN)/lingvis bench pooling --out results/pooling
+	$(BIN)/lingvis bench ranks --out results/ranks
+
+clean:
+	rm -rf $(VENV) demo build dist

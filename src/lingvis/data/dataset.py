@@ -1,0 +1,188 @@
+"""A dataset is a folder: captions.jsonl[.gz], images/ and features/. This reads and validates it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.data.rows import SPLITS, Row, parse_row
+from lingvis.errors import UserError, choices
+
+CAPTION_FILES = ("captions.jsonl", "captions.jsonl.gz")
+PROBLEMS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a line of a dataset file."""
+
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Captions:
+    """Sentences of one split and the explicit map to their images.
+
+    texts[c] is in language langs[c] and describes images[image_of[c]].
+    """
+
+    images: list[str]
+    texts: list[str]
+    langs: list[str]
+    image_of: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A validated dataset folder; `Dataset.open(path)` reads one."""
+
+    path: Path
+    rows: Sequence[Row]
+    fingerprint: str = field(default="", compare=False)
+
+    @classmethod
+    def open(cls, path: Path | str) -> Dataset:
+        """Read and validate the folder; every problem of the file is reported at once, by line."""
+        path = Path(path)
+        file = captions_file(path)
+        rows, problems = read_rows(file, available_images(path))
+        if problems:
+            shown = "\n".join(f"  {problem}" for problem in problems[:PROBLEMS_SHOWN])
+            more = len(problems) - PROBLEMS_SHOWN
+            rest = f"\n  and {more} more" if more > 0 else ""
+            count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+            raise UserError(f"{file} has {count}; mend these lines and try again:\n{shown}{rest}")
+        if not rows:
+            raise UserError(f"{file} is empty; it needs one JSON row per image")
+        return cls(path, rows, hashlib.sha256(file.read_bytes()).hexdigest())
+
+    @property
+    def images_dir(self) -> Path:
+        """Where the pictures lie."""
+        return self.path / "images"
+
+    @property
+    def features_dir(self) -> Path:
+        """Where stored features lie, one folder each."""
+        return self.path / "features"
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """Every language that has a caption, in order of first appearance."""
+        return list(dict.fromkeys(lang for row in self.rows for lang, texts in row.captions.items() if texts))
+
+    def captions(
+        self,
+        split: str,
+        languages: Sequence[str] | None = None,
+        *,
+        source: Literal["captions", "parallel"] = "captions",
+    ) -> Captions:
+        """All sentences of `split` in `languages` (all when None) and the images that have at least one."""
+        if split not in SPLITS:
+            raise UserError(f"unknown split {split!r}; choose one of: {', '.join(SPLITS)}")
+        images: list[str] = []
+        texts: list[str] = []
+        langs: list[str] = []
+        image_of: list[int] = []
+        for row in self.rows:
+            if row.split != split:
+                continue
+            found = [(lang, text) for lang, text in _sentences(row, source) if languages is None or lang in languages]
+            image_of.extend([len(images)] * len(found))
+            texts.extend(text for _, text in found)
+            langs.extend(lang for lang, _ in found)
+            if found:
+                images.append(row.image)
+        missing = [lang for lang in languages or [] if lang not in set(langs)]
+        if missing or not texts:
+            wanted = ", ".join(missing) if missing else "any language"
+            here = {lang for row in self.rows if row.split == split for lang, _ in _sentences(row, source)}
+            raise UserError(
+                f"{self.path} has no {source} in {wanted} in split {split}; that split has: {choices(here)}"
+            )
+        return Captions(images, texts, langs, np.asarray(image_of, dtype=np.int64))
+
+
+def _sentences(row: Row, source: Literal["captions", "parallel"]) -> Iterator[tuple[str, str]]:
+    if source == "parallel":
+        yield from row.parallel.items()
+        return
+    for lang, sentences in row.captions.items():
+        for text in sentences:
+            yield lang, text
+
+
+def captions_file(path: Path) -> Path:
+    """The caption file of a dataset folder."""
+    if not path.is_dir():
+        raise UserError(f"no dataset folder at {path}; make one with: lingvis data import FORMAT SRC {path}")
+    found = [path / name for name in CAPTION_FILES if (path / name).is_file()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UserError(f"{path} has both {CAPTION_FILES[0]} and {CAPTION_FILES[1]}; keep one of them")
+    raise UserError(f"{path} has no {CAPTION_FILES[0]} or {CAPTION_FILES[1]}; is it a dataset folder?")
+
+
+def available_images(path: Path) -> set[str] | None:
+    """Names below images/, or None when the dataset has features only (arrays without pictures)."""
+    folder = path / "images"
+    if not folder.is_dir():
+        if (path / "features").is_dir():
+            return None
+        raise UserError(f"{path} has no images/ folder; put the pictures there")
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+
+
+def read_rows(file: Path, images: set[str] | None) -> tuple[list[Row], list[Problem]]:
+    """Parse every line; rows and problems, both in file order."""
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    seen: dict[str, int] = {}
+    for number, line in _lines(file, problems):
+        row, found = parse_row(line)
+        problems.extend(Problem(number, message) for message in found)
+        if row is None:
+            continue
+        if row.image in seen:
+            problems.append(Problem(number, f"image {row.image!r} stands on line {seen[row.image]} already"))
+        elif images is not None and row.image not in images:
+            problems.append(Problem(number, f"image {row.image!r} is missing from images/"))
+        seen.setdefault(row.image, number)
+        rows.append(row)
+    return rows, problems
+
+
+def _lines(file: Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:
+    """Lines decoded one by one, so that a wrong encoding is reported at its line; blank lines are skipped."""
+    try:
+        raw = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    except (OSError, EOFError) as error:
+        raise UserError(f"{file} cannot be read: {error}; is it a whole file?") from error
+    for number, line in enumerate(raw.split(b"\n"), start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            problems.append(Problem(number, f"not UTF-8 at byte {error.start}; save the file as UTF-8"))
+            continue
+        if text.strip():
+            yield number, text
+
+
+def write_rows(file: Path, rows: Iterable[Row]) -> None:
+    """Write rows as captions.jsonl."""
+    with file.open("w", encoding="utf-8", newline="\n") as out:
+        out.writelines(row.to_json() + "\n" for row in rows)

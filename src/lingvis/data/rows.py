@@ -1,0 +1,113 @@
+"""One row of a dataset: an image, its split, its captions by language, and what else is known of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+SPLITS = ("train", "val", "test")
+Split = Literal["train", "val", "test"]
+
+# BCP-47, the part of it that names written languages: language, script, region, variants.
+LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?(-[a-z0-9]{5,8})*")
+
+
+def _language(code: str) -> str:
+    if not LANGUAGE_CODE.fullmatch(code):
+        raise ValueError(f"bad language code {code!r}, use BCP-47 such as en, pt-BR or zh-Hant")
+    return code
+
+
+def _sentence(text: str) -> str:
+    if not text.strip():
+        raise ValueError("empty caption")
+    return text
+
+
+def _box(box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    x0, y0, x1, y1 = box
+    if not (x0 < x1 and y0 < y1):
+        raise ValueError(f"box {list(box)} is empty, use [x0, y0, x1, y1] in pixels with x0 < x1 and y0 < y1")
+    return box
+
+
+def _relative(name: str) -> str:
+    if not name or name.startswith("/") or ".." in name.split("/") or "\\" in name:
+        raise ValueError(f"bad image name {name!r}, use a path relative to images/ with / between folders")
+    return name
+
+
+Language = Annotated[str, AfterValidator(_language)]
+Sentence = Annotated[str, AfterValidator(_sentence)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Box = Annotated[tuple[Number, Number, Number, Number], AfterValidator(_box)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Region(_Strict):
+    """A part of the picture: box in pixels [x0, y0, x1, y1], and what a person or a detector says it is."""
+
+    box: Box
+    label: str | None = None
+    attribute: str | None = None
+    score: Number | None = None
+
+
+class Row(_Strict):
+    """An image with its captions.
+
+    captions: any number of sentences by language. parallel: sentences that are translations of one another.
+    """
+
+    image: Annotated[str, AfterValidator(_relative)]
+    split: Split
+    captions: dict[Language, tuple[Sentence, ...]] = {}
+    parallel: dict[Language, Sentence] = {}
+    regions: tuple[Region, ...] = ()
+
+    def to_json(self) -> str:
+        """The row as one line of captions.jsonl; empty optional keys are left out."""
+        values = self.model_dump(exclude_none=True)
+        kept = {key: value for key, value in values.items() if value or key in ("image", "split", "captions")}
+        return json.dumps(kept, ensure_ascii=False)
+
+
+def parse_row(line: str) -> tuple[Row | None, list[str]]:
+    """One line of captions.jsonl -> the row, or None and every problem found in it."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return None, [f"bad JSON: {error.msg} at column {error.colno}"]
+    if not isinstance(value, dict):
+        return None, [f"expected an object like {{\"image\": ...}}, got {type(value).__name__}"]
+    try:
+        return Row.model_validate_json(line), []
+    except ValidationError as error:
+        return None, [_explain(problem) for problem in error.errors()]
+
+
+def _explain(problem: Any) -> str:
+    """A pydantic error as a sentence part that names the place in the row."""
+    parts = [str(part) for part in problem["loc"] if part != "[key]"]
+    where = ".".join(parts)
+    kind, got = problem["type"], problem.get("input")
+    if kind == "missing":
+        return f"key {where!r} is missing"
+    if kind == "extra_forbidden":
+        return f"unknown key {where!r}; allowed: {', '.join(Region.model_fields if len(parts) > 1 else Row.model_fields)}"
+    if kind == "literal_error":
+        return f"unknown split {got!r}; allowed: {', '.join(SPLITS)}"
+    if kind == "value_error":
+        return f"{where}: {problem['ctx']['error']}"
+    return f"{where}: {problem['msg'][0].lower()}{problem['msg'][1:]}, got {_short(got)}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,66 @@
+"""Progress of long work: a bar with the time left on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class ProgressBar:
+    """`with ProgressBar("features", total) as bar: bar.advance(n, "note")`; writes to standard error only."""
+
+    def __init__(self, label: str, total: int, *, done: int = 0) -> None:
+        self.label, self.total, self.done = label, total, done
+        self._first = done
+        self._note = ""
+        self._start = self._last = time.monotonic()
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+
+    def __enter__(self) -> ProgressBar:
+        self._start = self._last = time.monotonic()
+        if sys.stderr.isatty():
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(self.label, total=self.total, completed=self.done, note="")
+        return self
+
+    def advance(self, count: int = 1, note: str = "") -> None:
+        """Count `count` more units done; `note` is shown beside the numbers."""
+        self.done += count
+        self._note = note or self._note
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done, note=self._note)
+            return
+        now = time.monotonic()
+        if now - self._last >= SECONDS_BETWEEN_LINES:
+            self._last = now
+            self._line(now)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        elif self._last != self._start:
+            self._line(time.monotonic())
+
+    def _line(self, now: float) -> None:
+        made = self.done - self._first
+        left = (now - self._start) / made * (self.total - self.done) if made else 0.0
+        note = f", {self._note}" if self._note else ""
+        print(f"{self.label}: {self.done}/{self.total}, {left:.0f} s left{note}", file=sys.stderr, flush=True)
