@@ -1,0 +1,67 @@
+"""A model is a folder that describes itself: config.json, model.safetensors, the tokenizer's files, card.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from lingvis.errors import UserError
+from lingvis.files import atomic_file, write_json, write_text
+
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
+FORMAT = 1
+
+
+def write_artifact(
+    folder: Path, *, config: Mapping[str, Any], tensors: Mapping[str, Tensor], card: str
+) -> None:
+    """Write a model folder; config.json comes last, so that a folder that has one is whole."""
+    flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    with atomic_file(folder / WEIGHTS) as temporary:
+        save_file(flat, temporary)
+    write_text(folder / CARD, card)
+    write_json(folder / CONFIG, {"format": FORMAT, **config})
+
+
+def is_artifact(folder: Path) -> bool:
+    """Whether a folder holds a finished model."""
+    return (folder / CONFIG).is_file()
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The configuration of a model folder."""
+    if not folder.is_dir():
+        raise UserError(
+            f"no model folder at {folder}; train one with: lingvis train RECIPE DATASET --out {folder}"
+        )
+    if not is_artifact(folder):
+        raise UserError(
+            f"{folder} holds no finished model ({CONFIG} is missing); finish it with: lingvis train ... --resume"
+        )
+    try:
+        config: dict[str, Any] = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{folder / CONFIG} is damaged ({error}); train the model again or restore the file"
+        ) from error
+    if config.get("format") != FORMAT:
+        raise UserError(
+            f"{folder} has model format {config.get('format')!r}, this version reads {FORMAT}; upgrade lingvis or train again"
+        )
+    return config
+
+
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """The weights of a model folder."""
+    try:
+        return load_file(folder / WEIGHTS)
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"{folder / WEIGHTS} cannot be read ({error}); restore the file or train again"
+        ) from error

@@ -1,0 +1,197 @@
+"""The recipe schema: one complete file that says how a model is built and trained."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from lingvis.errors import UserError
+from lingvis.registry import Registry
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Part(BaseModel):
+    """A registered part by name, with the keyword arguments of its constructor."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    name: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The constructor's keyword arguments."""
+        return dict(self.model_extra or {})
+
+
+class DataSection(_Section):
+    """What is learnt from: languages ([] = all of the dataset) and the name of the stored features."""
+
+    languages: list[str]
+    features: str
+
+
+class ImageSection(_Section):
+    """Stored vectors -> augment -> encoder -> pooling."""
+
+    augment: Part
+    encoder: Part
+    pooling: Part
+
+
+class TextSection(_Section):
+    """Sentences -> tokenizer -> augment -> words -> encoder -> pooling."""
+
+    tokenizer: Part
+    augment: Part
+    words: Part
+    encoder: Part
+    pooling: Part
+
+
+class OptimizerSection(_Section):
+    """The optimiser; `factors` multiplies the learning rate of parameters by name prefix (0 freezes them)."""
+
+    name: Literal["adam", "adamw"]
+    lr: Annotated[float, Field(gt=0)]
+    weight_decay: Annotated[float, Field(ge=0)]
+    factors: dict[str, Annotated[float, Field(ge=0)]] = {}
+
+
+class ScheduleSection(_Section):
+    """Learning rate over time: `step` multiplies by `factor` from each epoch in `epochs` on; both warm up linearly."""
+
+    name: Literal["step", "cosine"]
+    epochs: list[int] = []
+    factor: Annotated[float, Field(gt=0, le=1)] = 0.1
+    warmup_steps: Annotated[int, Field(ge=0)] = 0
+
+
+class TrainingSection(_Section):
+    """The loop. `bucket` is the number of batches among which captions are sorted by length (1 = none)."""
+
+    epochs: Annotated[int, Field(gt=0)]
+    batch_size: Annotated[int, Field(gt=1)]
+    bucket: Annotated[int, Field(gt=0)]
+    clip: Annotated[float, Field(ge=0)]
+    precision: Literal["auto", "float32", "bfloat16"]
+    seed: Annotated[int, Field(ge=0)]
+    checkpoint_seconds: Annotated[float, Field(ge=0)]
+
+
+class Recipe(_Section):
+    """A paper, or an idea, as values."""
+
+    name: str
+    summary: str
+    source: str
+    data: DataSection
+    image: ImageSection
+    text: TextSection
+    similarity: Part
+    objective: Part
+    optimizer: OptimizerSection
+    schedule: ScheduleSection
+    training: TrainingSection
+
+
+def parse_recipe(text: str, overrides: Sequence[str] = (), *, origin: str = "recipe") -> Recipe:
+    """TOML text and `section.key=value` overrides -> a recipe; every problem is reported at once."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{origin} is not valid TOML: {error}") from error
+    for override in overrides:
+        _apply(values, override)
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        raise UserError(problems_sentence(origin, [explain(item) for item in error.errors()])) from error
+
+
+def problems_sentence(origin: str, problems: Sequence[str]) -> str:
+    """One message for all problems of a recipe."""
+    if len(problems) == 1:
+        return f"{origin}: {problems[0]}"
+    return f"{origin} has {len(problems)} problems:\n" + "\n".join(f"  {problem}" for problem in problems)
+
+
+def explain(problem: Any) -> str:
+    """A pydantic error as a clause: where, what is wrong, what was got."""
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "missing":
+        return f"{where} is missing"
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key {where}"
+    message = problem["msg"]
+    return f"{where}: {message[0].lower()}{message[1:]}, got {problem['input']!r}"
+
+
+def part_problems(
+    where: str, part: Part, registry: Registry[Any], *, provided: Sequence[str] = ()
+) -> list[str]:
+    """Check a part's name and options against the registered constructor; `provided` come from the builder."""
+    if part.name not in registry:
+        return [
+            f"{where}: unknown {registry.kind} {part.name!r}; choose one of: {', '.join(registry.names())}"
+        ]
+    model = _options_model(registry.get(part.name), frozenset(provided))
+    try:
+        model.model_validate(part.options)
+    except ValidationError as error:
+        problems = []
+        for item in error.errors():
+            item["loc"] = (where, *item["loc"])
+            allowed = f"; allowed: {', '.join(model.model_fields) or 'none'}"
+            problems.append(explain(item) + (allowed if item["type"] == "extra_forbidden" else ""))
+        return problems
+    return []
+
+
+def _options_model(factory: Callable[..., object], provided: frozenset[str]) -> type[BaseModel]:
+    """A pydantic model of a constructor's keyword arguments."""
+    target = factory.__init__ if inspect.isclass(factory) else factory  # type: ignore[misc]
+    hints = get_type_hints(target)
+    fields: dict[str, Any] = {}
+    for name, parameter in inspect.signature(factory).parameters.items():
+        if name in provided or parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[name] = (hints[name], default)
+    return create_model(
+        "Options", __config__=ConfigDict(extra="forbid", strict=True, protected_namespaces=()), **fields
+    )
+
+
+def accepted(factory: Callable[..., object], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the builder's values that a constructor asks for."""
+    parameters = inspect.signature(factory).parameters
+    return {name: value for name, value in values.items() if name in parameters}
+
+
+def _apply(values: dict[str, Any], override: str) -> None:
+    key, sign, text = override.partition("=")
+    path = key.strip().split(".")
+    if not sign or not all(path):
+        raise UserError(
+            f"override {override!r} is not of the form section.key=value, such as training.epochs=5"
+        )
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    target = values
+    for name in path[:-1]:
+        target = target.setdefault(name, {})
+        if not isinstance(target, dict):
+            raise UserError(
+                f"override {override!r}: {name} is a value, not a section; see `lingvis recipes show`"
+            )
+    if path[-1] == "name" and target.get("name") != value:
+        target.clear()  # another part has other options
+    target[path[-1]] = value

@@ -1,0 +1,56 @@
+"""Size augmentation of the image side: drop whole vectors of a set during training.
+
+Chen et al. 2021, section 3 and supplementary 2.1(2). At least one vector of each picture is always kept.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from lingvis.registry import Registry
+from lingvis.types import Tokens
+
+IMAGE_AUGMENTS: Registry[type[nn.Module]] = Registry("image augmentation")
+
+
+@IMAGE_AUGMENTS.register("none", "leave the vectors as they are")
+class KeepVectors(nn.Module):
+    """No augmentation."""
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        return tokens
+
+
+@IMAGE_AUGMENTS.register("drop", "drop each vector with a fixed probability (VSE-infinity on regions)")
+class DropVectors(nn.Module):
+    """Each vector is dropped with probability `p`."""
+
+    def __init__(self, *, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        return _drop(tokens, self.p) if self.training else tokens
+
+
+@IMAGE_AUGMENTS.register("drop_scaled", "drop with a probability drawn per picture (VSE-infinity on grids)")
+class DropVectorsScaled(nn.Module):
+    """Draw u ~ U(0, 1) per picture; if u > `p`, drop each of its vectors with probability `p` * u."""
+
+    def __init__(self, *, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        if not self.training:
+            return tokens
+        u = torch.rand(tokens.mask.shape[0], 1, device=tokens.mask.device)
+        return _drop(tokens, torch.where(u > self.p, self.p * u, 0.0))
+
+
+def _drop(tokens: Tokens, p: float | Tensor) -> Tokens:
+    draws = torch.rand(tokens.mask.shape, device=tokens.mask.device).masked_fill(~tokens.mask, -1.0)
+    # The vector with the largest draw stays even if all others go: a set is never empty.
+    luckiest = torch.zeros_like(tokens.mask).scatter(1, draws.argmax(dim=1, keepdim=True), True)
+    return Tokens(tokens.values, tokens.mask & ((draws >= p) | luckiest))

@@ -1,0 +1,31 @@
+"""The model card: what a model is, what it learnt from and how it was chosen, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def model_card(config: Mapping[str, Any]) -> str:
+    """Markdown from a model's config.json; `lingvis evaluate` adds no numbers to it, they live in its report."""
+    recipe, training, counts = config["recipe"], config["training"], config["parameters"]
+    features = config["features"]
+    languages = ", ".join(config["languages"])
+    return f"""# {config["name"]}
+{recipe["summary"]} (recipe `{recipe["name"]}`, from: {recipe["source"]}).
+
+| | |
+|---|---|
+| languages | {languages} |
+| data | {config["dataset"]["name"]}, captions sha256 `{config["dataset"]["sha256"][:16]}` |
+| pictures | {features["backbone"]}, {features["kind"]} features of {features["dim"]} dimensions, frozen |
+| parameters | {counts["image"]:,} image side, {counts["text"]:,} text side, {counts["total"]:,} in all |
+| chosen | epoch {training["best_epoch"]} of {recipe["training"]["epochs"]}, by mR on the validation split: {training["validation_mR"]:.2f} |
+| trained | {training["steps"]} steps of {recipe["training"]["batch_size"]} captions, seed {recipe["training"]["seed"]}, {training["seconds"]} s on {training["device"]} |
+| made with | lingvis {config["lingvis"]}, torch {training["torch"]} |
+
+Use: `lingvis.load("{config["name"]}").encode_texts(["..."], lang="{config["languages"][0]}")`.
+
+The model knows what its captions spoke of and no more; scores on a test split come from `lingvis evaluate`.
+The terms of the training pictures and captions apply to the model: see where the dataset came from.
+"""

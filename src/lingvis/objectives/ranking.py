@@ -1,0 +1,61 @@
+"""Hinge ranking losses over a score matrix and its positives."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from lingvis.objectives.hardness import HardnessName, hardness
+from lingvis.registry import Registry
+from lingvis.types import Clock
+
+OBJECTIVES: Registry[type[nn.Module]] = Registry("objective")
+
+
+@OBJECTIVES.register("ranking", "hinge ranking loss: all negatives, the hardest, or a scheduled mixture")
+class Ranking(nn.Module):
+    """Sum over positive pairs (i, t) and both directions of [margin + s(negative) - s(i, t)]+.
+
+    scores [I, T], positives bool [I, T] -> scalar. The negatives of a pair are the non-positive entries of
+    its row and of its column: either all of them (summed), the hardest one (Faghri et al. 2018, Eq. 6), or
+    (1 - k) x all + k x hardest with k from `schedule` (Wehrmann et al. 2019; see hardness.py).
+    """
+
+    def __init__(
+        self,
+        *,
+        margin: float,
+        schedule: HardnessName,
+        warmup_epochs: int = 1,
+        base: float = 0.991,
+        ramp_steps: int = 500,
+    ) -> None:
+        super().__init__()
+        self.margin = margin
+        self.hardness = hardness(schedule, warmup_epochs=warmup_epochs, base=base, ramp_steps=ramp_steps)
+
+    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = Clock()) -> Tensor:  # noqa: B008
+        k = self.hardness(clock)
+        loss = scores.new_zeros(())
+        if k < 1:
+            loss = loss + (1 - k) * hinge_all(scores, positives, self.margin)
+        if k > 0:
+            loss = loss + k * hinge_hardest(scores, positives, self.margin)
+        return loss
+
+
+def hinge_hardest(scores: Tensor, positives: Tensor, margin: float) -> Tensor:
+    """Only the highest-scoring negative of each positive pair's row and column counts."""
+    negatives = scores.masked_fill(positives, -torch.inf)
+    in_row = (margin + negatives.amax(dim=1, keepdim=True) - scores).clamp(min=0)
+    in_column = (margin + negatives.amax(dim=0, keepdim=True) - scores).clamp(min=0)
+    return torch.where(positives, in_row + in_column, 0.0).sum()
+
+
+def hinge_all(scores: Tensor, positives: Tensor, margin: float) -> Tensor:
+    """Every negative of each positive pair's row and column counts."""
+    image, text = positives.nonzero(as_tuple=True)
+    pair = scores[image, text].unsqueeze(1)
+    in_row = (margin + scores[image] - pair).clamp(min=0).masked_fill(positives[image], 0.0)
+    in_column = (margin + scores.T[text] - pair).clamp(min=0).masked_fill(positives.T[text], 0.0)
+    return in_row.sum() + in_column.sum()

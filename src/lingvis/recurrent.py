@@ -1,0 +1,63 @@
+"""A recurrent layer over padded batches that never packs and never waits for the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class MaskedGRU(nn.Module):
+    """One-layer GRU over padded sequences whose valid positions come first.
+
+    values [batch, length, input_dim], mask bool [batch, length] -> [batch, length, hidden]. Two directions
+    are averaged (as in VSE-infinity); padded outputs are zero. Equals a packed `nn.GRU`, but packing copies
+    the lengths to the host: here the second direction is a plain GRU over each sequence turned round within
+    its own length, so that padding stays at the end, where a causal layer cannot see it.
+    """
+
+    def __init__(self, *, input_dim: int, hidden: int, bidirectional: bool) -> None:
+        super().__init__()
+        self.ahead = nn.GRU(input_dim, hidden, batch_first=True)
+        self.back = nn.GRU(input_dim, hidden, batch_first=True) if bidirectional else None
+
+    def forward(self, values: Tensor, mask: Tensor) -> Tensor:
+        """[batch, length, input_dim] -> [batch, length, hidden]."""
+        states: Tensor = self.ahead(values)[0]
+        if self.back is not None:
+            rows = reversal(mask)
+            turned: Tensor = self.back(turn_round(values, rows))[0]
+            states = (states + turn_round(turned, rows)) / 2
+        return states.masked_fill(~mask.unsqueeze(-1), 0.0)
+
+
+def reversal(mask: Tensor) -> Tensor:
+    """Where each row of the flattened batch comes from when every sequence is reversed within its length.
+
+    mask bool [batch, length] -> int64 [batch * length]; padded positions stay where they are.
+    """
+    batch, length = mask.shape
+    position = torch.arange(length, device=mask.device)
+    source = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - position, position)
+    return (source + torch.arange(batch, device=mask.device).unsqueeze(1) * length).flatten()
+
+
+def turn_round(values: Tensor, rows: Tensor) -> Tensor:
+    """Apply a `reversal` to values [batch, length, dim]."""
+    turned: Tensor = _TurnRound.apply(values, rows)  # type: ignore[no-untyped-call]
+    return turned
+
+
+class _TurnRound(torch.autograd.Function):
+    """A reversal is its own inverse: the gradient is the same gather, not a scatter with atomic adds."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        return values.flatten(0, 1).index_select(0, rows).view(values.shape)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (rows,) = ctx.saved_tensors
+        return grad.flatten(0, 1).index_select(0, rows).view(grad.shape), None

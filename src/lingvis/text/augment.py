@@ -1,0 +1,56 @@
+"""Size augmentation of the text side: mask, replace or delete words during training."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from lingvis.registry import Registry
+from lingvis.text.tokenizers import Vocabulary
+from lingvis.types import TextBatch
+
+TEXT_AUGMENTS: Registry[type[nn.Module]] = Registry("text augmentation")
+
+
+@TEXT_AUGMENTS.register("none", "leave the words as they are")
+class KeepWords(nn.Module):
+    """No augmentation."""
+
+    def forward(self, batch: TextBatch) -> TextBatch:
+        return batch
+
+
+@TEXT_AUGMENTS.register("words", "mask, replace or delete some words (VSE-infinity)")
+class ChangeWords(nn.Module):
+    """Pick each word with probability `p`; of the picked, `masked` become the mask token, `replaced` a random
+    word of the vocabulary, and the rest are deleted (Chen et al. 2021: 0.2, 0.5 and 0.1).
+
+    Special tokens are never picked, and a sentence never becomes empty. Deleted words leave no hole: the
+    others move up, so that valid tokens still come first.
+    """
+
+    is_word: Tensor
+    word_ids: Tensor
+
+    def __init__(self, *, vocabulary: Vocabulary, p: float, masked: float, replaced: float) -> None:
+        super().__init__()
+        self.p, self.masked, self.replaced, self.mask_id = p, masked, replaced, vocabulary.mask
+        is_word = torch.ones(vocabulary.size, dtype=torch.bool)
+        is_word[list(vocabulary.special)] = False
+        self.register_buffer("is_word", is_word, persistent=False)
+        self.register_buffer("word_ids", is_word.nonzero().squeeze(1), persistent=False)
+
+    def forward(self, batch: TextBatch) -> TextBatch:
+        if not self.training:
+            return batch
+        ids, device = batch.ids, batch.ids.device
+        picked = (torch.rand(ids.shape, device=device) < self.p) & batch.mask & self.is_word[ids]
+        fate = torch.rand(ids.shape, device=device)
+        to_mask = picked & (fate < self.masked)
+        to_replace = picked & ~to_mask & (fate < self.masked + self.replaced)
+        random = self.word_ids[torch.randint(len(self.word_ids), ids.shape, device=device)]
+        ids = torch.where(to_replace, random, ids.masked_fill(to_mask, self.mask_id))
+        keep = batch.mask & ~(picked & ~to_mask & ~to_replace)
+        keep = keep | (batch.mask & ~keep.any(dim=1, keepdim=True))
+        order = (~keep).to(torch.uint8).argsort(dim=1, stable=True)
+        return TextBatch(ids.gather(1, order), keep.gather(1, order), batch.langs)

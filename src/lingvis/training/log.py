@@ -1,0 +1,82 @@
+"""The record of a run: log.jsonl always, TensorBoard files where that library is installed, curves as a picture."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lingvis.files import atomic_file, write_text
+
+FILE = "log.jsonl"
+CURVES = "curves.png"
+
+
+class RunLog:
+    """Appends one JSON object a line; opened again after a kill it drops what lies past the checkpoint."""
+
+    def __init__(self, folder: Path, *, from_step: int) -> None:
+        self._path = folder / FILE
+        self.records = [record for record in read_log(folder) if record["step"] <= from_step]
+        write_text(self._path, "".join(json.dumps(record) + "\n" for record in self.records))
+        self._file = self._path.open("a", encoding="utf-8")
+        self._board = _tensorboard(folder / "tensorboard", from_step)
+
+    def write(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
+        """Record numbers of a step; nested objects go to log.jsonl only."""
+        record = {"kind": kind, "step": step, **values}
+        self.records.append(record)
+        self._file.write(json.dumps(record) + "\n")
+        self._file.flush()
+        if self._board is not None:
+            for name, value in values.items():
+                if isinstance(value, int | float):
+                    self._board.add_scalar(f"{kind}/{name}", value, step)
+
+    def close(self) -> None:
+        """Flush everything."""
+        self._file.close()
+        if self._board is not None:
+            self._board.close()
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """The records of a run; a last line cut off by a kill is dropped."""
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def draw_curves(folder: Path, records: list[dict[str, Any]]) -> None:
+    """curves.png: loss and learning rate by step, validation score by epoch."""
+    from matplotlib.figure import Figure
+
+    steps = [record for record in records if record["kind"] == "train"]
+    epochs = [record for record in records if record["kind"] == "val"]
+    figure = Figure(figsize=(11, 3.2), layout="constrained")
+    panels = (
+        ("training loss", steps, "loss"),
+        ("learning rate", steps, "lr"),
+        ("validation mR", epochs, "mR"),
+    )
+    for position, (title, rows, key) in enumerate(panels, start=1):
+        axes = figure.add_subplot(1, 3, position)
+        axes.plot(
+            [row["step"] for row in rows], [row[key] for row in rows], marker="." if rows is epochs else ""
+        )
+        axes.set(title=title, xlabel="step")
+        axes.grid(alpha=0.3)
+    with atomic_file(folder / CURVES) as temporary:
+        figure.savefig(temporary, dpi=120)
+
+
+def _tensorboard(folder: Path, from_step: int) -> Any:
+    if importlib.util.find_spec("tensorboard") is None:
+        return None
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(folder), purge_step=from_step + 1)  # type: ignore[no-untyped-call]

@@ -1,0 +1,75 @@
+"""Optimisers with parameter groups, and the learning rate over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import nn
+
+from lingvis.errors import UserError
+
+Schedule = Callable[[int, int], float]
+
+
+def make_optimizer(
+    model: nn.Module, *, name: str, lr: float, weight_decay: float, factors: Mapping[str, float]
+) -> torch.optim.Optimizer:
+    """Adam or AdamW; `factors` scales the rate of parameters by name prefix, the longest prefix wins.
+
+    A factor of 0 freezes: those parameters are left out and need no gradient. The scale is kept in each
+    group as `factor`, so that the schedule can set `lr` anew at every step.
+    """
+    groups: dict[float, list[nn.Parameter]] = {}
+    for key, parameter in model.named_parameters():
+        prefix = max((p for p in factors if _covers(p, key)), key=len, default=None)
+        factor = 1.0 if prefix is None else factors[prefix]
+        parameter.requires_grad_(factor > 0)
+        if factor > 0:
+            groups.setdefault(factor, []).append(parameter)
+    keys = [key for key, _ in model.named_parameters()]
+    unused = [prefix for prefix in factors if not any(_covers(prefix, key) for key in keys)]
+    if unused:
+        parts = sorted({".".join(key.split(".")[:2]) for key in keys})
+        raise UserError(
+            f"optimizer.factors names {', '.join(unused)}, which no parameter has; parts are: {', '.join(parts)}"
+        )
+    if not groups:
+        raise UserError(
+            "optimizer.factors freezes every parameter; leave at least one part with a factor above 0"
+        )
+    kind = torch.optim.AdamW if name == "adamw" else torch.optim.Adam
+    fused = next(model.parameters()).device.type == "cuda"
+    return kind(
+        [{"params": params, "factor": factor} for factor, params in groups.items()],
+        lr=lr,
+        weight_decay=weight_decay,
+        fused=fused,
+    )
+
+
+def make_schedule(
+    name: str, *, lr: float, epochs: Sequence[int], factor: float, warmup_steps: int, total_steps: int
+) -> Schedule:
+    """(step, epoch) -> learning rate. `step` decays by `factor` at each of `epochs`; `cosine` falls to zero."""
+
+    def rate(step: int, epoch: int) -> float:
+        if step < warmup_steps:
+            return lr * (step + 1) / warmup_steps
+        if name == "step":
+            return lr * factor ** sum(epoch >= at for at in epochs)
+        progress = (step - warmup_steps) / max(1, total_steps - warmup_steps)
+        return lr * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+
+    return rate
+
+
+def set_rate(optimizer: torch.optim.Optimizer, lr: float) -> None:
+    """Give every group its share of the learning rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = lr * group["factor"]
+
+
+def _covers(prefix: str, key: str) -> bool:
+    return key == prefix or key.startswith(prefix + ".")
