@@ -52,7 +52,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         ) from error
     if config.get("format") != FORMAT:
         raise UserError(
-            f"{folder} has model format {config.get('format')!r}, this version reads {FORMAT}; upgrade lingvis or train again"
+            f"{folder} has model format {config.get('format')!r}, this version reads {FORMAT}; "
+            "upgrade lingvis or train again"
         )
     return config
 

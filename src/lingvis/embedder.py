@@ -14,6 +14,8 @@ from lingvis.artifact import read_config, read_tensors
 from lingvis.config import Recipe
 from lingvis.device import choose_device
 from lingvis.errors import UserError
+from lingvis.features.backbones import Backbone, load_backbone
+from lingvis.features.encode import encode_pictures
 from lingvis.features.store import FeatureStore
 from lingvis.image.table import FeatureTable
 from lingvis.model import DualEncoder
@@ -40,6 +42,7 @@ class Embedder:
     ) -> None:
         self.name, self.model, self.tokenizer = name, model, tokenizer
         self.features, self.languages, self.device = dict(features), list(languages), device
+        self._backbone: Backbone | None = None
 
     @classmethod
     def load(cls, run: Path | str, *, device: str | None = None) -> Embedder:
@@ -92,17 +95,10 @@ class Embedder:
 
     def encode_images(self, paths: Sequence[Path | str]) -> Floats:
         """Picture files -> float32 [pictures, dim], through the backbone the model was trained on."""
-        from lingvis.features.extract import encode_pictures
-
-        sets = list(
-            encode_pictures(
-                [Path(path) for path in paths],
-                backbone=self.features["backbone"],
-                kind=self.features["kind"],
-                device=self.device,
-            )
-        )
-        return self.encode_features(sets)
+        if self._backbone is None:
+            self._backbone = load_backbone(self.features["backbone"], device=str(self.device))
+        files = [Path(path) for path in paths]
+        return self.encode_features(list(encode_pictures(files, self._backbone, self.features["kind"])))
 
     def encode_features(self, sets: Sequence[NDArray[np.float16]]) -> Floats:
         """Feature sets [size, feature_dim] -> float32 [sets, dim]."""
@@ -185,9 +181,15 @@ class StoredEmbedder:
         return scores
 
 
+def describe_features(store: FeatureStore) -> dict[str, Any]:
+    """What a model must remember of the features it was trained on."""
+    origin = store.manifest.origin
+    return {"name": store.path.name, "backbone": origin.backbone, "kind": origin.kind, "dim": store.dim}
+
+
 def check_features(embedder: Embedder, store: FeatureStore) -> None:
     """Refuse features of another backbone or kind than the model was trained on."""
-    wanted, got = embedder.features, store.manifest
+    wanted, got = embedder.features, describe_features(store)
     for key in ("backbone", "kind", "dim"):
         if wanted[key] != got[key]:
             raise UserError(

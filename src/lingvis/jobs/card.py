@@ -10,19 +10,24 @@ def model_card(config: Mapping[str, Any]) -> str:
     """Markdown from a model's config.json; `lingvis evaluate` adds no numbers to it, they live in its report."""
     recipe, training, counts = config["recipe"], config["training"], config["parameters"]
     features = config["features"]
-    languages = ", ".join(config["languages"])
+    rows = {
+        "languages": ", ".join(config["languages"]),
+        "data": f"{config['dataset']['name']}, captions sha256 `{config['dataset']['sha256'][:16]}`",
+        "pictures": f"{features['backbone']}, {features['kind']} features of {features['dim']} dimensions, frozen",
+        "parameters": f"{counts['image']:,} image side, {counts['text']:,} text side, {counts['total']:,} in all",
+        "chosen": f"epoch {training['best_epoch']} of {recipe['training']['epochs']}, by mR on the validation split: "
+        f"{training['validation_mR']:.2f}",
+        "trained": f"{training['steps']} steps of {recipe['training']['batch_size']} captions, seed "
+        f"{recipe['training']['seed']}, {training['seconds']} s on {training['device']}",
+        "made with": f"lingvis {config['lingvis']}, torch {training['torch']}",
+    }
+    table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
     return f"""# {config["name"]}
 {recipe["summary"]} (recipe `{recipe["name"]}`, from: {recipe["source"]}).
 
 | | |
 |---|---|
-| languages | {languages} |
-| data | {config["dataset"]["name"]}, captions sha256 `{config["dataset"]["sha256"][:16]}` |
-| pictures | {features["backbone"]}, {features["kind"]} features of {features["dim"]} dimensions, frozen |
-| parameters | {counts["image"]:,} image side, {counts["text"]:,} text side, {counts["total"]:,} in all |
-| chosen | epoch {training["best_epoch"]} of {recipe["training"]["epochs"]}, by mR on the validation split: {training["validation_mR"]:.2f} |
-| trained | {training["steps"]} steps of {recipe["training"]["batch_size"]} captions, seed {recipe["training"]["seed"]}, {training["seconds"]} s on {training["device"]} |
-| made with | lingvis {config["lingvis"]}, torch {training["torch"]} |
+{table}
 
 Use: `lingvis.load("{config["name"]}").encode_texts(["..."], lang="{config["languages"][0]}")`.
 

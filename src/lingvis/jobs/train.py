@@ -19,7 +19,7 @@ from lingvis.artifact import is_artifact, write_artifact
 from lingvis.config import Recipe
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device, choose_precision
-from lingvis.embedder import Embedder, StoredEmbedder
+from lingvis.embedder import Embedder, StoredEmbedder, describe_features
 from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import evaluate
 from lingvis.features.store import FeatureStore
@@ -83,7 +83,7 @@ def open_with_features(dataset_path: Path, name: str) -> tuple[Dataset, FeatureS
     """A dataset and its stored features; images whose picture was broken at extraction are left out, aloud."""
     dataset = Dataset.open(dataset_path)
     store = FeatureStore.open(dataset.features_dir / name)
-    broken = set(store.manifest["broken"])
+    broken = {each.image for each in store.manifest.broken}
     if broken:
         print(f"note: {len(broken)} broken pictures of {dataset_path} are left out", file=sys.stderr)
     return dataset.without(broken), store
@@ -111,7 +111,7 @@ def _prepare(
         name=name,
         model=build_model(recipe, feature_dim=store.dim, vocabulary=tokenizer.vocabulary).to(device),
         tokenizer=tokenizer,
-        features=store.manifest,
+        features=describe_features(store),
         languages=languages,
         device=device,
     )
@@ -130,7 +130,7 @@ def _prepare(
 
 def _identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
     """What must be the same for a run to be resumed: recipe, captions and features."""
-    parts = [recipe.model_dump(), dataset.fingerprint, store.manifest]
+    parts = [recipe.model_dump(), dataset.fingerprint, store.manifest.checksums]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,0 +1,21 @@
+"""The command tree. Commands import what they need when they run, so that --help stays fast."""
+
+from __future__ import annotations
+
+from cyclopts import App
+
+from lingvis import __version__
+from lingvis.cli import bench, data, demo, features, recipes, runs
+
+app = App(
+    name="lingvis",
+    help="Small multilingual visual-semantic embeddings: train, measure and search pictures in many languages.",
+    version=__version__,
+)
+app.command(demo.demo)
+app.command(data.app)
+app.command(features.app)
+app.command(recipes.app)
+app.command(runs.train)
+app.command(runs.evaluate)
+app.command(bench.app)

@@ -1,0 +1,27 @@
+"""Printing results: JSON for programs, tables for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table on standard output; numbers are set to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    listed = [list(row) for row in rows]
+    for position, column in enumerate(columns):
+        numeric = bool(listed) and all(isinstance(row[position], int | float) for row in listed)
+        table.add_column(column, justify="right" if numeric else "left")
+    for row in listed:
+        table.add_row(*(f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row))
+    Console().print(table)

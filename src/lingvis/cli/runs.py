@@ -1,0 +1,107 @@
+"""`lingvis train` and `lingvis evaluate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def train(
+    recipe: str,
+    dataset: Path,
+    /,
+    *overrides: str,
+    out: Path,
+    resume: bool = False,
+    device: str | None = None,
+    json: bool = False,
+) -> None:
+    """Train a recipe on a dataset; the model best on validation is written to --out.
+
+    Parameters
+    ----------
+    recipe: str
+        A built-in recipe (see `lingvis recipes list`) or a .toml file.
+    dataset: Path
+        The dataset folder, with features extracted.
+    overrides: str
+        Values to change, such as training.epochs=5 or data.languages='["de"]'.
+    out: Path
+        The model folder to write.
+    resume: bool
+        Go on from the checkpoint in --out.
+    device: str
+        cpu or cuda; a GPU is used when there is one.
+    json: bool
+        Print the model's configuration as JSON.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.jobs.train import train as run
+    from lingvis.training.loop import Interrupted
+
+    try:
+        config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device)
+    except Interrupted:
+        print("lingvis: stopped, the checkpoint is written; go on with the same command and --resume", file=sys.stderr)
+        sys.exit(130)
+    if json:
+        print_json(config)
+        return
+    training = config["training"]
+    print(
+        f"{out}: epoch {training['best_epoch']} is best, validation mR {training['validation_mR']:.2f}, "
+        f"{config['parameters']['total']:,} parameters, {training['seconds']} s\n"
+        f"next: lingvis evaluate {out} {dataset}"
+    )
+
+
+def evaluate(
+    run: Path,
+    dataset: Path,
+    /,
+    *,
+    split: str | None = None,
+    lang: Annotated[list[str] | None, Parameter(negative="")] = None,
+    protocol: str = "all",
+    with_: Annotated[list[Path] | None, Parameter(name="--with", negative="")] = None,
+    page: Path | None = None,
+    device: str | None = None,
+    json: bool = False,
+) -> None:
+    """Measure a model: recalls in both directions for every language.
+
+    Parameters
+    ----------
+    run: Path
+        The model folder.
+    dataset: Path
+        The dataset folder, with the model's features extracted.
+    split: str
+        train, val or test; the protocol's own by default.
+    lang: list[str]
+        Only this language; may be given several times.
+    protocol: str
+        A named protocol: all, flickr-1k, coco-5k, coco-1k-5fold, multi30k-task1, multi30k-task2, flickr8k-ml.
+    with_: list[Path]
+        Further model folders: the ensemble by mean similarity is measured.
+    page: Path
+        Write a page with the numbers and example queries to this HTML file.
+    device: str
+        cpu or cuda; a GPU is used when there is one.
+    json: bool
+        Print JSON instead of a table.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.evaluation.report import print_report
+    from lingvis.jobs.evaluate import evaluate_runs
+
+    report = evaluate_runs(
+        [run, *(with_ or [])], dataset, protocol=protocol, split=split, languages=lang, page=page, device=device
+    )
+    if json:
+        print_json(report)
+    else:
+        print_report(report)

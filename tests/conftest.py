@@ -1,0 +1,49 @@
+"""A dataset small enough to train on in seconds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lingvis.data.dataset import write_rows
+from lingvis.data.rows import Row
+from lingvis.features.store import write_store
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+COLOURS = {"red": "rot", "green": "grün", "blue": "blau", "grey": "grau", "pink": "rosa", "brown": "braun"}
+THINGS = {"dog": "Hund", "cat": "Katze", "house": "Haus", "tree": "Baum", "car": "Auto", "ball": "Ball"}
+FEATURES = "toy-grid"
+
+
+def make_toy_dataset(folder: Path) -> Path:
+    """36 pictures of a coloured thing, captions in English and German, features that tell colour and thing."""
+    (folder / "images").mkdir(parents=True)
+    generator = np.random.default_rng(0)
+    rows, sets = [], []
+    for c, (colour, farbe) in enumerate(COLOURS.items()):
+        for t, (thing, ding) in enumerate(THINGS.items()):
+            name = f"{colour}-{thing}.png"
+            Image.new("RGB", (8, 8), (c * 40, t * 40, 0)).save(folder / "images" / name)
+            captions = {
+                "en": (f"A {colour} {thing}.", f"the {thing} is {colour}"),
+                "de": (f"Ein {ding} ist {farbe}.",),
+            }
+            split = ("train", "val", "test")[max(0, (c + t) % 4 - 1)]
+            rows.append(Row.model_validate({"image": name, "split": split, "captions": captions}, strict=False))
+            vector = np.zeros((4, 12))
+            vector[:2, c] = 1
+            vector[2:, 6 + t] = 1
+            sets.append(vector + generator.normal(0, 0.05, vector.shape))
+    write_rows(folder / "captions.jsonl", rows)
+    write_store(folder / "features" / FEATURES, [row.image for row in rows], sets, kind="grid", backbone="toy")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def toy_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_toy_dataset(tmp_path_factory.mktemp("data") / "toy")

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from lingvis.image.augment import IMAGE_AUGMENTS, DropVectors, DropVectorsScaled
+from lingvis.image.encoders import IMAGE_ENCODERS, MaskedBatchNorm, ResidualMLP
+from lingvis.image.table import FeatureTable
+from lingvis.types import Tokens
+
+
+def ragged(seed: int = 0) -> Tokens:
+    generator = torch.Generator().manual_seed(seed)
+    mask = torch.rand(6, 9, generator=generator) < 0.6
+    mask[:, 3] = True
+    return Tokens(torch.randn(6, 9, 8, generator=generator), mask)
+
+
+def test_masked_batch_norm_equals_batch_norm_of_the_valid_vectors() -> None:
+    tokens = ragged()
+    masked, plain = MaskedBatchNorm(8), nn.BatchNorm1d(8)
+    for _ in range(2):
+        got = masked(tokens.values, tokens.mask)[tokens.mask]
+        torch.testing.assert_close(got, plain(tokens.values[tokens.mask]))
+    torch.testing.assert_close(masked.running_mean, plain.running_mean)
+    torch.testing.assert_close(masked.running_var, plain.running_var)
+    masked.eval(), plain.eval()
+    got = masked(tokens.values, tokens.mask)[tokens.mask]
+    torch.testing.assert_close(got, plain(tokens.values[tokens.mask]))
+
+
+def test_residual_mlp_is_the_sum_of_both_branches_one_vector_at_a_time() -> None:
+    encoder = ResidualMLP(input_dim=8, dim=5, hidden=4).eval()
+    tokens = ragged()
+    got = encoder(tokens).values
+    for b in range(6):
+        for k in range(9):
+            x = tokens.values[b, k]
+            hidden = encoder.inner(x) / (1 + encoder.norm.eps) ** 0.5  # fresh running statistics: mean 0, var 1
+            expected = encoder.linear.linear(x) + encoder.outer(hidden.relu())
+            torch.testing.assert_close(got[b, k], expected)
+
+
+def test_padding_does_not_change_what_an_encoder_learns_from() -> None:
+    for entry in IMAGE_ENCODERS:
+        options = {"hidden": 4} if entry.name == "residual_mlp" else {}
+        torch.manual_seed(0)
+        encoder = entry.factory(input_dim=8, dim=5, **options)
+        tokens = ragged()
+        other = Tokens(tokens.values.masked_fill(~tokens.mask.unsqueeze(-1), 1e3), tokens.mask)
+        torch.testing.assert_close(encoder(tokens).values[tokens.mask], encoder(other).values[tokens.mask])
+
+
+def test_drop_keeps_the_asked_share_and_never_empties_a_set() -> None:
+    torch.manual_seed(0)
+    tokens = Tokens(torch.zeros(2000, 10, 1), torch.ones(2000, 10, dtype=torch.bool))
+    kept = DropVectors(p=0.2)(tokens).mask.float().mean()
+    assert float(kept) == pytest.approx(0.8, abs=0.01)
+    alone = DropVectors(p=1.0)(ragged())
+    assert alone.lengths.tolist() == [1] * 6
+    assert not (alone.mask & ~ragged().mask).any()
+
+
+def test_scaled_drop_draws_its_probability_per_picture() -> None:
+    torch.manual_seed(0)
+    tokens = Tokens(torch.zeros(4000, 50, 1), torch.ones(4000, 50, dtype=torch.bool))
+    dropped = 1 - DropVectorsScaled(p=0.2)(tokens).mask.float().mean(dim=1)
+    # u <= 0.2 drops nothing; otherwise 0.2 u, whose mean is the integral of 0.2 u from 0.2 to 1 = 0.096.
+    assert float(dropped.mean()) == pytest.approx(0.096, abs=0.004)
+    assert float((dropped == 0).float().mean()) > 0.2
+
+
+def test_augmentations_rest_in_evaluation() -> None:
+    tokens = ragged()
+    for entry in IMAGE_AUGMENTS:
+        options = {} if entry.name == "none" else {"p": 0.9}
+        assert entry.factory(**options).eval()(tokens) is tokens
+
+
+@pytest.mark.parametrize("sizes", [[3, 3, 3, 3], [1, 4, 2, 5]])
+def test_table_serves_ragged_sets_as_a_naive_loop_would(sizes: list[int]) -> None:
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    values = np.arange(sum(sizes) * 2, dtype=np.float16).reshape(-1, 2)
+    rows = np.array([2, 0, 3])  # the table serves a part of the store in its own order
+    table = FeatureTable(values=values, offsets=offsets, rows=rows, device=torch.device("cpu"))
+    asked = np.array([1, 2, 2])
+    tokens = table.fetch(asked)
+    for position, row in enumerate(rows[asked]):
+        expected = values[offsets[row] : offsets[row + 1]]
+        assert tokens.values.dtype == torch.float32
+        np.testing.assert_array_equal(tokens.values[position][tokens.mask[position]].numpy(), expected)
+        assert int(tokens.lengths[position]) == sizes[row]

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from lingvis.objectives.hardness import hardness
+from lingvis.objectives.ranking import OBJECTIVES, Ranking, hinge_all, hinge_hardest
+from lingvis.types import Clock
+
+MARGIN = 0.2
+
+
+def naive(scores: Tensor, positives: Tensor, *, hardest: bool) -> float:
+    total = 0.0
+    images, texts = scores.shape
+    for i in range(images):
+        for t in range(texts):
+            if not positives[i, t]:
+                continue
+            row = [max(0.0, MARGIN + float(scores[i, u] - scores[i, t])) for u in range(texts) if not positives[i, u]]
+            column = [max(0.0, MARGIN + float(scores[j, t] - scores[i, t])) for j in range(images) if not positives[j, t]]
+            for costs in (row, column):
+                if costs:
+                    total += max(costs) if hardest else sum(costs)
+    return total
+
+
+def batch(seed: int) -> tuple[Tensor, Tensor]:
+    """Five images, eleven texts, between one and four texts an image; the last image has none."""
+    generator = torch.Generator().manual_seed(seed)
+    owner = torch.tensor([0, 0, 0, 0, 1, 1, 2, 2, 2, 3, 3])
+    scores = torch.rand(5, 11, generator=generator, dtype=torch.float64) * 2 - 1
+    return scores, torch.arange(5).unsqueeze(1) == owner
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hinges_equal_a_naive_loop(seed: int) -> None:
+    scores, positives = batch(seed)
+    assert float(hinge_all(scores, positives, MARGIN)) == pytest.approx(naive(scores, positives, hardest=False))
+    assert float(hinge_hardest(scores, positives, MARGIN)) == pytest.approx(naive(scores, positives, hardest=True))
+
+
+@pytest.mark.parametrize("function", [hinge_all, hinge_hardest])
+def test_gradients(function: object) -> None:
+    scores, positives = batch(0)
+    scores.requires_grad_()
+    assert torch.autograd.gradcheck(lambda s: function(s, positives, MARGIN), (scores,))  # type: ignore[operator]
+
+
+def test_a_row_without_negatives_adds_nothing_and_has_finite_gradients() -> None:
+    scores = torch.tensor([[0.3, 0.1]], requires_grad=True)
+    positives = torch.ones(1, 2, dtype=torch.bool)
+    loss = hinge_hardest(scores, positives, MARGIN) + hinge_all(scores, positives, MARGIN)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert float(loss.detach()) == 0.0
+    assert scores.grad is not None
+    assert torch.isfinite(scores.grad).all()
+
+
+def test_equal_scores_cost_twice_the_margin_a_pair() -> None:
+    positives = torch.eye(128, dtype=torch.bool)
+    loss = hinge_hardest(torch.full((128, 128), 0.7), positives, MARGIN)
+    assert float(loss) == pytest.approx(2 * 128 * MARGIN, rel=1e-5)  # 51.2: where a collapsed model sticks
+
+
+@pytest.mark.parametrize(
+    ("name", "clock", "expected"),
+    [
+        ("all", Clock(1000, 20), 0.0),
+        ("hardest", Clock(0, 0), 1.0),
+        ("warmup", Clock(999, 0), 0.0),
+        ("warmup", Clock(1000, 1), 1.0),
+        ("exponential", Clock(0, 0), 0.0),
+        ("exponential", Clock(510, 3), 0.99005),
+        ("linear", Clock(125, 0), 0.25),
+        ("linear", Clock(900, 0), 1.0),
+    ],
+)
+def test_hardness_over_time(name: str, clock: Clock, expected: float) -> None:
+    k = hardness(name, warmup_epochs=1, base=0.991, ramp_steps=500)  # type: ignore[arg-type]
+    assert k(clock) == pytest.approx(expected, abs=1e-4)
+
+
+def test_mixture_is_weighted_and_evaluating_twice_changes_nothing() -> None:
+    scores, positives = batch(1)
+    objective = Ranking(margin=MARGIN, schedule="linear", ramp_steps=100)
+    clock = Clock(step=30)
+    expected = 0.7 * naive(scores, positives, hardest=False) + 0.3 * naive(scores, positives, hardest=True)
+    assert float(objective(scores, positives, clock)) == pytest.approx(expected)
+    assert float(objective(scores, positives, clock)) == pytest.approx(expected)
+
+
+def test_every_registered_objective_prefers_the_right_pairs() -> None:
+    positives = torch.eye(6, dtype=torch.bool)
+    right = positives.float() * 2 - 1
+    for entry in OBJECTIVES:
+        objective = entry.factory(margin=MARGIN, schedule="hardest")
+        assert float(objective(right, positives)) < float(objective(-right, positives))

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lingvis.errors import UserError
+from lingvis.text.augment import ChangeWords
+from lingvis.text.bank import TokenBank
+from lingvis.text.segment import words
+from lingvis.text.tokenizers import END, MASK, PAD, START, UNKNOWN, WordTokenizer
+from lingvis.text.words import WordEmbedding
+from lingvis.types import TextBatch
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "expected"),
+    [
+        ("en", "A man's red-hat isn't 3.5 m.", ["a", "man's", "red", "hat", "isn't", "3.5", "m"]),
+        ("de", "Ein Mädchen, klettert!", ["ein", "mädchen", "klettert"]),
+        ("zh", "两只狗在路上打架。", ["两", "只", "狗", "在", "路上", "打架"]),
+        ("ja", "犬がボールで遊ぶ。", ["犬", "が", "ボール", "で", "遊ぶ"]),
+        ("ar", "كلب أسود،", ["كلب", "أسود"]),
+        ("bo", "བུ་མོ།", ["བུ", "མོ"]),
+        ("mn", "ᠬᠣᠶᠠᠷ ᠨᠣᠬᠠᠢ ᠃", ["ᠬᠣᠶᠠᠷ", "ᠨᠣᠬᠠᠢ"]),
+        ("en", "ＦＵＬＬ ｗｉｄｔｈ", ["full", "width"]),
+        ("en", " ... ", []),
+    ],
+)
+def test_words_of_every_script(lang: str, text: str, expected: list[str]) -> None:
+    assert words(text, lang) == expected
+
+
+def fitted() -> WordTokenizer:
+    tokenizer = WordTokenizer(min_count=2)
+    tokenizer.fit(["b a", "a B c", "a"], ["en", "en", "de"])
+    return tokenizer
+
+
+def test_vocabulary_is_ordered_by_frequency_and_drops_rare_words(tmp_path: Path) -> None:
+    tokenizer = fitted()
+    assert tokenizer.words == ["a", "b"]
+    ids = tokenizer(["a zebra B"], ["en"])[0]
+    assert ids.tolist() == [START, 5, UNKNOWN, 6, END]
+    tokenizer.save(tmp_path)
+    again = WordTokenizer(min_count=2)
+    again.load(tmp_path)
+    assert again.vocabulary == tokenizer.vocabulary
+    assert again(["b"], ["en"])[0].tolist() == [START, 6, END]
+
+
+def test_a_vocabulary_of_nothing_is_refused() -> None:
+    with pytest.raises(UserError, match="lower text.tokenizer.min_count"):
+        WordTokenizer(min_count=5).fit(["a b"], ["en"])
+
+
+def test_bank_pads_like_a_naive_loop() -> None:
+    tokenizer = fitted()
+    texts = ["a", "a b a", "", "b b"]
+    bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=["en"] * 4, device=torch.device("cpu"))
+    rows = np.array([3, 1, 2])
+    batch = bank.batch(rows)
+    for position, row in enumerate(rows):
+        ids = tokenizer([texts[row]], ["en"])[0].tolist()
+        assert batch.ids[position].tolist() == ids + [PAD] * (5 - len(ids))
+        assert batch.mask[position].tolist() == [True] * len(ids) + [False] * (5 - len(ids))
+
+
+def test_padding_has_a_zero_vector() -> None:
+    part = WordEmbedding(vocabulary=fitted().vocabulary, dim=3)
+    assert part.table.weight[PAD].tolist() == [0, 0, 0]
+    assert float(part.table.weight[1:].abs().max()) <= 0.1
+
+
+def many(count: int = 4000) -> tuple[TextBatch, WordTokenizer]:
+    tokenizer = WordTokenizer(min_count=1)
+    tokenizer.fit([" ".join(f"w{n}" for n in range(50))], ["en"])
+    ids = torch.tensor([[START, *range(5, 13), END, PAD]]).repeat(count, 1)
+    return TextBatch(ids, ids != PAD, ["en"] * count), tokenizer
+
+
+def test_changed_words_follow_the_asked_shares() -> None:
+    torch.manual_seed(0)
+    batch, tokenizer = many()
+    changed = ChangeWords(vocabulary=tokenizer.vocabulary, p=0.2, masked=0.5, replaced=0.1)(batch)
+    count = batch.ids.shape[0] * 8
+    assert float((changed.ids == MASK).sum()) / count == pytest.approx(0.1, abs=0.005)
+    deleted = (batch.mask.sum() - changed.mask.sum()) / count
+    assert float(deleted) == pytest.approx(0.08, abs=0.005)
+    originals = ((changed.ids >= 5) & (changed.ids < 13)).sum() / count
+    assert float(originals) == pytest.approx(0.8 + 0.02 * 8 / 50, abs=0.01)
+
+
+def test_changed_sentences_stay_in_order_between_their_ends() -> None:
+    torch.manual_seed(1)
+    batch, tokenizer = many(300)
+    changed = ChangeWords(vocabulary=tokenizer.vocabulary, p=1.0, masked=0.0, replaced=0.0)(batch)
+    assert changed.mask.sum(dim=1).tolist() == [2] * 300  # start and end are never touched
+    partly = ChangeWords(vocabulary=tokenizer.vocabulary, p=0.5, masked=0.0, replaced=0.0)(batch)
+    for ids, mask in zip(partly.ids, partly.mask, strict=True):
+        valid = ids[mask].tolist()
+        assert valid[0] == START
+        assert valid[-1] == END
+        assert valid[1:-1] == sorted(valid[1:-1])
+        assert mask.tolist() == sorted(mask.tolist(), reverse=True)
+
+
+def test_a_sentence_never_becomes_empty() -> None:
+    torch.manual_seed(0)
+    _, tokenizer = many(1)
+    bare = TextBatch(torch.tensor([[7, 8]]), torch.ones(1, 2, dtype=torch.bool), ["en"])
+    changed = ChangeWords(vocabulary=tokenizer.vocabulary, p=1.0, masked=0.0, replaced=0.0)(bare)
+    assert int(changed.mask.sum()) > 0
+
+
+def test_words_rest_in_evaluation() -> None:
+    batch, tokenizer = many(3)
+    part = ChangeWords(vocabulary=tokenizer.vocabulary, p=1.0, masked=1.0, replaced=0.0).eval()
+    assert part(batch) is batch
