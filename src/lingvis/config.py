@@ -73,13 +73,18 @@ class ScheduleSection(_Section):
 
 
 class TrainingSection(_Section):
-    """The loop. `bucket` is the number of batches among which captions are sorted by length (1 = none)."""
+    """The loop.
+
+    bucket: the number of batches among which captions are sorted by length (1 = none). graphs: replay recorded
+    CUDA graphs on a GPU; parts that look at values on the host (transformers do) cannot be recorded.
+    """
 
     epochs: Annotated[int, Field(gt=0)]
     batch_size: Annotated[int, Field(gt=1)]
     bucket: Annotated[int, Field(gt=0)]
     clip: Annotated[float, Field(ge=0)]
-    precision: Literal["auto", "float32", "bfloat16"]
+    precision: Literal["auto", "float32", "tf32", "bfloat16"]
+    graphs: bool
     seed: Annotated[int, Field(ge=0)]
     checkpoint_seconds: Annotated[float, Field(ge=0)]
 

@@ -22,9 +22,12 @@ def choose_device(name: str | None = None) -> torch.device:
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """`auto` takes bfloat16 where a GPU computes in it, float32 elsewhere."""
-    if name == "bfloat16":
-        return torch.bfloat16
-    if name == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported():
-        return torch.bfloat16
-    return torch.float32
+    """The type to compute in; `auto` takes bfloat16 where a GPU computes in it, float32 elsewhere.
+
+    Float32 products on a GPU are exact with `float32` and use the tensor cores (tf32) otherwise.
+    """
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("highest" if name == "float32" else "high")
+        torch.backends.cudnn.allow_tf32 = name != "float32"
+    bfloat16 = name == "bfloat16" or (name == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
+    return torch.bfloat16 if bfloat16 else torch.float32

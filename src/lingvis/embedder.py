@@ -91,7 +91,7 @@ class Embedder:
         if not texts:
             return np.zeros((0, self.dim), np.float32)
         bank = TokenBank(tokenizer=self.tokenizer, texts=texts, langs=langs, device=self.device)
-        return self._in_batches(bank.lengths, lambda rows: self.model.encode_texts(bank.batch(rows)))
+        return self._in_batches(bank.rows.lengths, lambda rows: self.model.encode_texts(bank.batch(rows)))
 
     def encode_images(self, paths: Sequence[Path | str]) -> Floats:
         """Picture files -> float32 [pictures, dim], through the backbone the model was trained on."""
@@ -111,7 +111,7 @@ class Embedder:
 
     def encode_table(self, table: FeatureTable) -> Floats:
         """All sets of a feature table -> float32 [sets, dim]."""
-        return self._in_batches(table.sizes, lambda rows: self.model.encode_images(table.fetch(rows)))
+        return self._in_batches(table.rows.lengths, lambda rows: self.model.encode_images(table.batch(rows)))
 
     def _in_batches(
         self, sizes: NDArray[np.int64], encode: Callable[[NDArray[np.int64]], torch.Tensor]

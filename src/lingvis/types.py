@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-import torch
 from torch import Tensor
 
 
@@ -31,19 +29,11 @@ class Tokens:
 class TextBatch:
     """Tokenised sentences.
 
-    ids: int64 [batch, length], padded at the end; mask: bool [batch, length]; langs: the language code of
-    each sentence.
+    ids: int64 [batch, length], padded at the end; mask: bool [batch, length].
     """
 
     ids: Tensor
     mask: Tensor
-    langs: Sequence[str]
-
-    def to(self, device: torch.device | str) -> TextBatch:
-        """The same batch on another device."""
-        return TextBatch(
-            self.ids.to(device, non_blocking=True), self.mask.to(device, non_blocking=True), self.langs
-        )
 
 
 @dataclass(frozen=True, slots=True)

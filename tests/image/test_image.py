@@ -86,7 +86,7 @@ def test_table_serves_ragged_sets_as_a_naive_loop_would(sizes: list[int]) -> Non
     rows = np.array([2, 0, 3])  # the table serves a part of the store in its own order
     table = FeatureTable(values=values, offsets=offsets, rows=rows, device=torch.device("cpu"))
     asked = np.array([1, 2, 2])
-    tokens = table.fetch(asked)
+    tokens = table.batch(asked)
     for position, row in enumerate(rows[asked]):
         expected = values[offsets[row] : offsets[row + 1]]
         assert tokens.values.dtype == torch.float32

@@ -58,6 +58,17 @@ def test_a_row_without_negatives_adds_nothing_and_has_finite_gradients() -> None
     assert torch.isfinite(scores.grad).all()
 
 
+def test_a_picture_that_scores_minus_infinity_is_nobodys_negative() -> None:
+    scores, positives = batch(2)
+    more = torch.cat([scores, torch.full((2, 11), -torch.inf, dtype=scores.dtype)]).requires_grad_()
+    none = torch.cat([positives, torch.zeros(2, 11, dtype=torch.bool)])
+    for function in (hinge_all, hinge_hardest):
+        loss = function(more, none, MARGIN)
+        (grad,) = torch.autograd.grad(loss, more)
+        assert float(loss.detach()) == pytest.approx(float(function(scores, positives, MARGIN)))
+        assert torch.isfinite(grad).all()
+
+
 def test_equal_scores_cost_twice_the_margin_a_pair() -> None:
     positives = torch.eye(128, dtype=torch.bool)
     loss = hinge_hardest(torch.full((128, 128), 0.7), positives, MARGIN)

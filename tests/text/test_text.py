@@ -52,7 +52,7 @@ def test_vocabulary_is_ordered_by_frequency_and_drops_rare_words(tmp_path: Path)
 
 
 def test_a_vocabulary_of_nothing_is_refused() -> None:
-    with pytest.raises(UserError, match="lower text.tokenizer.min_count"):
+    with pytest.raises(UserError, match=r"lower text\.tokenizer\.min_count"):
         WordTokenizer(min_count=5).fit(["a b"], ["en"])
 
 
@@ -71,14 +71,14 @@ def test_bank_pads_like_a_naive_loop() -> None:
 def test_padding_has_a_zero_vector() -> None:
     part = WordEmbedding(vocabulary=fitted().vocabulary, dim=3)
     assert part.table.weight[PAD].tolist() == [0, 0, 0]
-    assert float(part.table.weight[1:].abs().max()) <= 0.1
+    assert float(part.table.weight[1:].detach().abs().max()) <= 0.1
 
 
 def many(count: int = 4000) -> tuple[TextBatch, WordTokenizer]:
     tokenizer = WordTokenizer(min_count=1)
     tokenizer.fit([" ".join(f"w{n}" for n in range(50))], ["en"])
     ids = torch.tensor([[START, *range(5, 13), END, PAD]]).repeat(count, 1)
-    return TextBatch(ids, ids != PAD, ["en"] * count), tokenizer
+    return TextBatch(ids, ids != PAD), tokenizer
 
 
 def test_changed_words_follow_the_asked_shares() -> None:
@@ -110,7 +110,7 @@ def test_changed_sentences_stay_in_order_between_their_ends() -> None:
 def test_a_sentence_never_becomes_empty() -> None:
     torch.manual_seed(0)
     _, tokenizer = many(1)
-    bare = TextBatch(torch.tensor([[7, 8]]), torch.ones(1, 2, dtype=torch.bool), ["en"])
+    bare = TextBatch(torch.tensor([[7, 8]]), torch.ones(1, 2, dtype=torch.bool))
     changed = ChangeWords(vocabulary=tokenizer.vocabulary, p=1.0, masked=0.0, replaced=0.0)(bare)
     assert int(changed.mask.sum()) > 0
 

@@ -24,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        _fail(f"{error.strerror or error}{where}; nothing half-written is left, mend it and run the command again")
+        _fail(
+            f"{error.strerror or error}{where}; nothing half-written is left, mend it and run the command again"
+        )
     except KeyboardInterrupt:
         print("lingvis: stopped; run the same command again to go on", file=sys.stderr)
         sys.exit(130)

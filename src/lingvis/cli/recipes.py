@@ -23,7 +23,9 @@ def list_recipes(*, json: bool = False) -> None:
     if json:
         print_json([{"name": each.name, "summary": each.summary, "source": each.source} for each in recipes])
     else:
-        print_table("recipes", ["name", "summary", "source"], [(r.name, r.summary, r.source) for r in recipes])
+        print_table(
+            "recipes", ["name", "summary", "source"], [(r.name, r.summary, r.source) for r in recipes]
+        )
 
 
 @app.command

@@ -45,7 +45,10 @@ def train(
     try:
         config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device)
     except Interrupted:
-        print("lingvis: stopped, the checkpoint is written; go on with the same command and --resume", file=sys.stderr)
+        print(
+            "lingvis: stopped, the checkpoint is written; go on with the same command and --resume",
+            file=sys.stderr,
+        )
         sys.exit(130)
     if json:
         print_json(config)
@@ -99,7 +102,13 @@ def evaluate(
     from lingvis.jobs.evaluate import evaluate_runs
 
     report = evaluate_runs(
-        [run, *(with_ or [])], dataset, protocol=protocol, split=split, languages=lang, page=page, device=device
+        [run, *(with_ or [])],
+        dataset,
+        protocol=protocol,
+        split=split,
+        languages=lang,
+        page=page,
+        device=device,
     )
     if json:
         print_json(report)

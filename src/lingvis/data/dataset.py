@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -13,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lingvis.data.rows import SPLITS, Row, parse_row
+from lingvis.data.rows import SPLITS, Row, named_image, parse_row
 from lingvis.errors import UserError, choices
 
 CAPTION_FILES = ("captions.jsonl", "captions.jsonl.gz")
@@ -83,6 +84,10 @@ class Dataset:
         """Every language that has a caption, in order of first appearance."""
         return list(dict.fromkeys(lang for row in self.rows for lang, texts in row.captions.items() if texts))
 
+    def without(self, images: Collection[str]) -> Dataset:
+        """The same dataset less some images (those whose pictures are broken)."""
+        return replace(self, rows=[row for row in self.rows if row.image not in images])
+
     def captions(
         self,
         split: str,
@@ -100,13 +105,18 @@ class Dataset:
         for row in self.rows:
             if row.split != split:
                 continue
-            found = [(lang, text) for lang, text in _sentences(row, source) if languages is None or lang in languages]
+            found = [
+                (lang, text)
+                for lang, text in _sentences(row, source)
+                if languages is None or lang in languages
+            ]
             image_of.extend([len(images)] * len(found))
             texts.extend(text for _, text in found)
             langs.extend(lang for lang, _ in found)
             if found:
                 images.append(row.image)
-        missing = [lang for lang in languages or [] if lang not in set(langs)]
+        present = set(langs)
+        missing = [lang for lang in languages or [] if lang not in present]
         if missing or not texts:
             wanted = ", ".join(missing) if missing else "any language"
             here = {lang for row in self.rows if row.split == split for lang, _ in _sentences(row, source)}
@@ -155,14 +165,15 @@ def read_rows(file: Path, images: set[str] | None) -> tuple[list[Row], list[Prob
     for number, line in _lines(file, problems):
         row, found = parse_row(line)
         problems.extend(Problem(number, message) for message in found)
-        if row is None:
-            continue
-        if row.image in seen:
-            problems.append(Problem(number, f"image {row.image!r} stands on line {seen[row.image]} already"))
-        elif images is not None and row.image not in images:
-            problems.append(Problem(number, f"image {row.image!r} is missing from images/"))
-        seen.setdefault(row.image, number)
-        rows.append(row)
+        image = named_image(line) if row is None else row.image
+        if image is not None:
+            if image in seen:
+                problems.append(Problem(number, f"image {image!r} stands on line {seen[image]} already"))
+            elif images is not None and image not in images:
+                problems.append(Problem(number, f"image {image!r} is missing from images/"))
+            seen.setdefault(image, number)
+        if row is not None:
+            rows.append(row)
     return rows, problems
 
 
@@ -170,7 +181,7 @@ def _lines(file: Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:
     """Lines decoded one by one, so that a wrong encoding is reported at its line; blank lines are skipped."""
     try:
         raw = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{file} cannot be read: {error}; is it a whole file?") from error
     for number, line in enumerate(raw.split(b"\n"), start=1):
         try:

@@ -35,7 +35,8 @@ def _box(box: tuple[float, float, float, float]) -> tuple[float, float, float, f
 
 
 def _relative(name: str) -> str:
-    if not name or name.startswith("/") or ".." in name.split("/") or "\\" in name:
+    # One spelling a picture: "./a.jpg" and "b//a.jpg" would slip past the check for duplicates.
+    if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name:
         raise ValueError(f"bad image name {name!r}, use a path relative to images/ with / between folders")
     return name
 
@@ -84,23 +85,42 @@ def parse_row(line: str) -> tuple[Row | None, list[str]]:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         return None, [f"bad JSON: {error.msg} at column {error.colno}"]
+    except RecursionError:
+        return None, ["bad JSON: too many nested brackets"]
     if not isinstance(value, dict):
-        return None, [f"expected an object like {{\"image\": ...}}, got {type(value).__name__}"]
+        return None, [f'expected an object like {{"image": ...}}, got {type(value).__name__}']
     try:
         return Row.model_validate_json(line), []
     except ValidationError as error:
-        return None, [_explain(problem) for problem in error.errors()]
+        return None, explain(error)
+
+
+def named_image(line: str) -> str | None:
+    """The image a faulty line speaks of, where that much can be read."""
+    try:
+        value = json.loads(line)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    image = value.get("image") if isinstance(value, dict) else None
+    return image if isinstance(image, str) else None
+
+
+def explain(error: ValidationError) -> list[str]:
+    """Every problem of a row as a sentence part that names the place in the row."""
+    return [_explain(problem) for problem in error.errors()]
 
 
 def _explain(problem: Any) -> str:
-    """A pydantic error as a sentence part that names the place in the row."""
     parts = [str(part) for part in problem["loc"] if part != "[key]"]
     where = ".".join(parts)
     kind, got = problem["type"], problem.get("input")
     if kind == "missing":
         return f"key {where!r} is missing"
     if kind == "extra_forbidden":
-        return f"unknown key {where!r}; allowed: {', '.join(Region.model_fields if len(parts) > 1 else Row.model_fields)}"
+        allowed = (Region if len(parts) > 1 else Row).model_fields
+        return f"unknown key {where!r}; allowed: {', '.join(allowed)}"
+    if kind == "json_invalid":  # what the json module lets through, such as half of a surrogate pair
+        return f"bad JSON: {problem['ctx']['error']}"
     if kind == "literal_error":
         return f"unknown split {got!r}; allowed: {', '.join(SPLITS)}"
     if kind == "value_error":

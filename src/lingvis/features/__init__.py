@@ -1,0 +1,1 @@
+"""Pixels -> stored vectors, once: backbones, the memory-mapped store, resumable extraction."""

@@ -1,11 +1,13 @@
-"""Stored feature sets -> Tokens by row number: resident on the device when they fit, memory-mapped otherwise."""
+"""Stored feature sets -> Tokens by number: resident on the device when they fit, memory-mapped otherwise."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from lingvis.ragged import RaggedIndex, starts_of
 from lingvis.types import Tokens
 
 # The share of a GPU's free memory that features may take; the rest is for weights and activations.
@@ -27,32 +29,36 @@ class FeatureTable:
         device: torch.device,
     ) -> None:
         self.device = device
-        self._starts, self.sizes = offsets[:-1][rows], np.diff(offsets)[rows]
-        self._values = values
-        self._resident: torch.Tensor | None = None
-        if device.type == "cuda":
-            wanted = int(self.sizes.sum()) * values.shape[1] * values.itemsize
-            if wanted <= SHARE_OF_MEMORY * torch.cuda.mem_get_info(device)[0]:
-                self._move_to_device()
+        starts, sizes = offsets[:-1][rows], np.diff(offsets)[rows]
+        self._mapped = values
+        self._resident: Tensor | None = None
+        if _fits(int(sizes.sum()) * values.shape[1] * values.itemsize, device):
+            parts = [values[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+            self._resident = torch.from_numpy(np.concatenate(parts)).to(device)
+            starts = starts_of(sizes)
+        self.rows = RaggedIndex(starts, sizes, device)
 
     def __len__(self) -> int:
-        return len(self.sizes)
+        return len(self.rows.lengths)
 
-    def fetch(self, rows: NDArray[np.int64]) -> Tokens:
-        """The sets `rows`, padded to the largest of them: float32 values on the device."""
-        sizes = self.sizes[rows][:, None]
-        position = np.arange(sizes.max())
-        mask = torch.from_numpy(position < sizes).to(self.device, non_blocking=True)
-        index = self._starts[rows][:, None] + np.minimum(position, sizes - 1)
+    @property
+    def resident(self) -> bool:
+        """Whether all sets lie on the GPU."""
+        return self._resident is not None
+
+    def gather(self, rows: Tensor, size: int) -> Tokens:
+        """Sets by number, int64 [B] on the device, padded to `size`: float32 values."""
+        places, mask = self.rows.gather(rows, size)
         if self._resident is not None:
-            values = self._resident[torch.from_numpy(index).to(self.device, non_blocking=True)]
+            values = self._resident[places]
         else:
-            values = torch.from_numpy(self._values[index]).to(self.device, non_blocking=True)
+            values = torch.from_numpy(self._mapped[places.cpu().numpy()]).to(self.device)
         return Tokens(values.float(), mask)
 
-    def _move_to_device(self) -> None:
-        parts = [
-            self._values[start : start + size] for start, size in zip(self._starts, self.sizes, strict=True)
-        ]
-        self._resident = torch.from_numpy(np.concatenate(parts)).to(self.device)
-        self._starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+    def batch(self, rows: NDArray[np.int64]) -> Tokens:
+        """Sets by number, padded to the largest of them."""
+        return self.gather(torch.from_numpy(rows).to(self.device), self.rows.longest(rows))
+
+
+def _fits(wanted: int, device: torch.device) -> bool:
+    return device.type == "cuda" and wanted <= SHARE_OF_MEMORY * torch.cuda.mem_get_info(device)[0]

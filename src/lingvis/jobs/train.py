@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import platform
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import evaluate
 from lingvis.features.store import FeatureStore
 from lingvis.files import write_text
+from lingvis.hardware import processor_name
 from lingvis.image.table import FeatureTable
 from lingvis.jobs.card import model_card
 from lingvis.recipes.build import build_model, build_objective, build_tokenizer, load_recipe
@@ -50,7 +50,7 @@ def train(
     where = choose_device(device)
     _check_out(out, resume)
     dataset, store = open_with_features(dataset_path, recipe.data.features)
-    embedder, task = _prepare(recipe, dataset, store, out.name, where)
+    embedder, task = prepare(recipe, dataset, store, out.name, where)
     stored = StoredEmbedder(embedder, store)
 
     def validate() -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _check_out(out: Path, resume: bool) -> None:
         )
 
 
-def _prepare(
+def prepare(
     recipe: Recipe, dataset: Dataset, store: FeatureStore, name: str, device: torch.device
 ) -> tuple[Embedder, RetrievalTask]:
     """Everything that a step touches, on the device."""
@@ -124,6 +124,7 @@ def _prepare(
         ),
         image_of=captions.image_of,
         precision=choose_precision(recipe.training.precision, device),
+        graphs=recipe.training.graphs,
     )
     return embedder, task
 
@@ -157,7 +158,7 @@ def _finish(
             "seconds": round(state.seconds, 1),
             "best_epoch": state.best_epoch,
             "validation_mR": state.best_score,
-            "device": torch.cuda.get_device_name(embedder.device) if cuda else platform.processor() or "cpu",
+            "device": torch.cuda.get_device_name(embedder.device) if cuda else processor_name(),
             "torch": torch.__version__,
         },
     }

@@ -34,7 +34,13 @@ class ChangeWords(nn.Module):
 
     def __init__(self, *, vocabulary: Vocabulary, p: float, masked: float, replaced: float) -> None:
         super().__init__()
-        self.p, self.masked, self.replaced, self.mask_id, self.pad_id = p, masked, replaced, vocabulary.mask, vocabulary.pad
+        self.p, self.masked, self.replaced, self.mask_id, self.pad_id = (
+            p,
+            masked,
+            replaced,
+            vocabulary.mask,
+            vocabulary.pad,
+        )
         is_word = torch.ones(vocabulary.size, dtype=torch.bool)
         is_word[list(vocabulary.special)] = False
         self.register_buffer("is_word", is_word, persistent=False)
@@ -54,4 +60,4 @@ class ChangeWords(nn.Module):
         keep = keep | (batch.mask & ~keep.any(dim=1, keepdim=True))
         order = (~keep).to(torch.uint8).argsort(dim=1, stable=True)
         mask = keep.gather(1, order)
-        return TextBatch(ids.gather(1, order).masked_fill(~mask, self.pad_id), mask, batch.langs)
+        return TextBatch(ids.gather(1, order).masked_fill(~mask, self.pad_id), mask)

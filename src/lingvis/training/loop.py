@@ -57,7 +57,8 @@ def fit(
     """Train, keep the model that is best on validation, and return the final state with its weights.
 
     `validate` returns an evaluation report, whose mean mR over languages selects. A checkpoint whose
-    `identity` differs is refused. All randomness of a step comes from (seed, step), so a resumed run repeats an uninterrupted one.
+    `identity` differs is refused. All randomness of a step comes from (seed, step), so a resumed run repeats
+    an uninterrupted one.
     """
     state = load_checkpoint(folder, identity, task.model, optimizer) if resume else TrainingState(identity)
     log, watch = RunLog(folder, from_step=state.step), LossWatch()

@@ -1,0 +1,139 @@
+"""Where the time of a training step goes: phases of a step, and the most expensive operations.
+
+python benchmarks/step.py vse_infinity_region DATASET --out results/flickr8k-ml --steps 50 [section.key=value ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from lingvis.device import choose_device
+from lingvis.files import write_json
+from lingvis.hardware import describe_hardware
+from lingvis.jobs.train import open_with_features, prepare
+from lingvis.recipes.build import load_recipe
+from lingvis.training.batches import epoch_batches
+from lingvis.training.optimizer import make_optimizer
+from lingvis.training.task import RetrievalTask
+from lingvis.types import Clock
+
+WARM_UP = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("recipe")
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("overrides", nargs="*")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--name", default="step")
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--device")
+    args = parser.parse_intermixed_args()
+    recipe = load_recipe(args.recipe, args.overrides)
+    device = choose_device(args.device)
+    dataset, store = open_with_features(args.dataset, recipe.data.features)
+    embedder, task = prepare(recipe, dataset, store, "step", device)
+    optimizer = make_optimizer(embedder.model, **recipe.optimizer.model_dump())
+    batches = epoch_batches(
+        task.lengths,
+        batch_size=recipe.training.batch_size,
+        bucket=recipe.training.bucket,
+        seed=recipe.training.seed,
+        epoch=0,
+    )
+    task.train()
+    clock = Clock(step=10_000, epoch=10)
+
+    def wait() -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def step(rows: Any, mark: Callable[[str], None]) -> None:
+        optimizer.zero_grad(set_to_none=True)
+        loss, _ = task.loss(rows, clock)
+        mark("forward and loss")
+        loss.backward()  # type: ignore[no-untyped-call]
+        mark("backward")
+        torch.nn.utils.clip_grad_norm_(task.parameters(), recipe.training.clip)
+        optimizer.step()
+        mark("clip and optimiser")
+
+    free = [batches[n % len(batches)] for n in range(args.steps)]
+    for rows in free[:WARM_UP]:
+        step(rows, lambda name: None)
+    wait()
+    start = time.perf_counter()
+    for rows in free:
+        step(rows, lambda name: None)
+    wait()
+    total = (time.perf_counter() - start) / args.steps
+    record = {
+        "recipe": args.recipe,
+        "overrides": args.overrides,
+        "hardware": describe_hardware(),
+        "batch_size": recipe.training.batch_size,
+        "steps": args.steps,
+        "ms_per_step": 1000 * total,
+        "seconds_per_epoch": total * len(batches),
+        "phases_ms": _phases(step, free[:10], wait),
+        "operations": _operations(task, step, free[:5], device),
+    }
+    write_json(args.out / f"{args.name}.json", record)
+    print({key: record[key] for key in ("ms_per_step", "seconds_per_epoch", "phases_ms")})
+    for row in record["operations"][:12]:
+        print(row)
+
+
+def _phases(step: Any, batches: list[Any], wait: Callable[[], None]) -> dict[str, float]:
+    """Milliseconds of each phase, with a wait at each end: their sum is more than an unwatched step takes."""
+    spent: dict[str, float] = defaultdict(float)
+    for rows in batches:
+        last = time.perf_counter()
+
+        def mark(name: str) -> None:
+            nonlocal last
+            wait()
+            now = time.perf_counter()
+            spent[name] += (now - last) * 1000 / len(batches)
+            last = now
+
+        step(rows, mark)
+    return dict(spent)
+
+
+def _operations(
+    task: RetrievalTask, step: Any, batches: list[Any], device: torch.device
+) -> list[dict[str, Any]]:
+    """The ten most expensive operations, by their own time on the device."""
+    cuda = device.type == "cuda"
+    activities = [ProfilerActivity.CUDA] if cuda else [ProfilerActivity.CPU]
+    with profile(activities=activities) as watched:
+        for rows in batches:
+            step(rows, lambda name: None)
+    rows_found = [
+        (event.self_device_time_total if cuda else event.self_cpu_time_total, event.key, event.count)
+        for event in watched.key_averages()
+    ]
+    whole = sum(row[0] for row in rows_found) or 1
+    return [
+        {
+            "operation": key[:80],
+            "ms_per_step": time_us / 1000 / len(batches),
+            "share": time_us / whole,
+            "calls": count / len(batches),
+        }
+        for time_us, key, count in sorted(rows_found, reverse=True)[:15]
+    ]
+
+
+if __name__ == "__main__":
+    main()

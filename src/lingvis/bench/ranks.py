@@ -1,0 +1,221 @@
+"""Ranks by counting against a loop that sorts for every query: time, memory, and whether they agree."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import platform
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis import __version__
+from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
+from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
+from lingvis.files import write_json
+
+SEED = 0
+REPEATS = 3
+# How much of its image is in a caption's vector: ranks like those of a trained model, neither 1 nor random.
+SIGNAL = 0.1
+FULL_LOOP_SECONDS = 180.0
+Ints = NDArray[np.int64]
+
+
+def run_rank_benchmark(
+    out: Path, *, images: int = 5000, texts: int = 25000, dim: int = 1024, loop_queries: int = 500
+) -> dict[str, Any]:
+    """Measure in a fresh process, write `ranks.json` in folder `out`, and give back what it holds.
+
+    The loop is timed on `loop_queries` queries a direction, and on all of them when that takes under three
+    minutes. The best time of each side counts, as other work on the machine only adds; counting is timed before
+    and after the loop.
+    """
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
+        result = fresh.submit(_measure, images, texts, dim, loop_queries).result()
+    write_json(out / "ranks.json", result)
+    return result
+
+
+def _measure(images: int, texts: int, dim: int, loop_queries: int) -> dict[str, Any]:
+    load = os.getloadavg()[0]
+    image_emb, text_emb, image_of = _inputs(images, texts, dim)
+    before = _memory("VmRSS")
+
+    def count() -> Ranks:
+        return ranks(InnerProduct(image_emb, text_emb), image_of)
+
+    seconds, found = _timed(count, REPEATS)
+    above = None if before is None else (_memory("VmHWM") or before) - before
+
+    rng = np.random.default_rng(SEED + 1)
+    i_queries = np.sort(rng.choice(images, size=min(loop_queries, images), replace=False))
+    t_queries = np.sort(rng.choice(texts, size=min(loop_queries, texts), replace=False))
+    loop = _time_loop(image_emb, text_emb, image_of, i_queries, t_queries)
+    checked = _agreement(found, loop["ranks"], image_emb, text_emb, image_of, i_queries, t_queries)
+    loop_seconds = {"extrapolated": loop["seconds"]}
+    if loop["seconds"] < FULL_LOOP_SECONDS:
+        i_queries, t_queries = np.arange(images), np.arange(texts)
+        loop = _time_loop(image_emb, text_emb, image_of, i_queries, t_queries)
+        checked = _agreement(found, loop["ranks"], image_emb, text_emb, image_of, i_queries, t_queries)
+        loop_seconds["all_queries"] = loop["seconds"]
+    seconds += _timed(count, REPEATS)[0]
+    return {
+        "benchmark": "ranks of both directions from embeddings",
+        "images": images,
+        "texts": texts,
+        "dim": dim,
+        "seed": SEED,
+        "counting": {
+            "seconds": min(seconds),
+            "seconds_of_each_run": seconds,
+            "peak_mb_above_inputs": above,
+            "inputs_mb": (image_emb.nbytes + text_emb.nbytes) / 1e6,
+        },
+        "loop": {"queries_timed_a_direction": loop_queries, "seconds": loop_seconds},
+        "times_faster": min(loop_seconds.values()) / min(seconds),
+        "agreement": checked,
+        "scores_given": _scores_given(image_emb, text_emb, image_of),
+        "machine": _machine(load),
+        "versions": _versions(),
+    }
+
+
+def _inputs(images: int, texts: int, dim: int) -> tuple[Floats, Floats, Ints]:
+    """Unit vectors; captions in random order, a random number of them (at least one) an image."""
+    rng = np.random.default_rng(SEED)
+    image_of = rng.permutation(np.concatenate([np.arange(images), rng.integers(images, size=texts - images)]))
+    image_emb = rng.standard_normal((images, dim), dtype=np.float32)
+    text_emb = rng.standard_normal((texts, dim), dtype=np.float32)
+    for start in range(0, images, 1000):
+        part = image_emb[start : start + 1000]
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    for start in range(0, texts, 1000):  # in parts: the peak of memory must come from the ranks
+        part = text_emb[start : start + 1000]
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+        part += SIGNAL * image_emb[image_of[start : start + 1000]]
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    return image_emb, text_emb, image_of.astype(np.int64)
+
+
+def _timed(work: Callable[[], Ranks], repeats: int) -> tuple[list[float], Ranks]:
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        found = work()
+        seconds.append(time.perf_counter() - start)
+    return seconds, found
+
+
+def _sorted_rank(scores: Floats, right: NDArray[np.bool_]) -> int:
+    """The place of the first right answer in the sorted list."""
+    return int(np.flatnonzero(right[np.argsort(scores)[::-1]])[0])
+
+
+def _time_loop(
+    image_emb: Floats, text_emb: Floats, image_of: Ints, i_queries: Ints, t_queries: Ints
+) -> dict[str, Any]:
+    """Score and sort for every query; the seconds are scaled up to all queries of a direction."""
+    start = time.perf_counter()
+    i2t = [_sorted_rank(text_emb @ image_emb[i], image_of == i) for i in i_queries]
+    middle = time.perf_counter()
+    every = np.arange(len(image_emb))
+    t2i = [_sorted_rank(image_emb @ text_emb[t], every == image_of[t]) for t in t_queries]
+    end = time.perf_counter()
+    seconds = (middle - start) * len(image_emb) / len(i_queries)
+    seconds += (end - middle) * len(text_emb) / len(t_queries)
+    return {"seconds": seconds, "ranks": Ranks(np.asarray(i2t), np.asarray(t2i))}
+
+
+def _agreement(
+    counted: Ranks,
+    looped: Ranks,
+    image_emb: Floats,
+    text_emb: Floats,
+    image_of: Ints,
+    i_queries: Ints,
+    t_queries: Ints,
+) -> dict[str, int]:
+    """Queries with the same rank, and those that differ by ties alone; any other difference is an error."""
+    differ_i = i_queries[counted.i2t[i_queries] != looped.i2t]
+    differ_t = t_queries[counted.t2i[t_queries] != looped.t2i]
+    for i in differ_i:
+        _must_be_tie(text_emb @ image_emb[i].astype(np.float64), image_of == i, int(counted.i2t[i]))
+    for t in differ_t:
+        right = np.arange(len(image_emb)) == image_of[t]
+        _must_be_tie(image_emb @ text_emb[t].astype(np.float64), right, int(counted.t2i[t]))
+    differ = len(differ_i) + len(differ_t)
+    checked = len(i_queries) + len(t_queries)
+    return {"queries_checked": checked, "equal": checked - differ, "differ_by_ties_only": differ}
+
+
+def _must_be_tie(scores: NDArray[np.float64], right: NDArray[np.bool_], counted: int) -> None:
+    best, wrong = scores[right].max(), scores[~right]
+    least, most = (wrong > best + 2 * TOLERANCE).sum(), (wrong >= best - 2 * TOLERANCE).sum()
+    if not least <= counted <= most:
+        raise RuntimeError(f"counting gave rank {counted}, sorting allows {least} to {most}")
+
+
+def _scores_given(image_emb: Floats, text_emb: Floats, image_of: Ints) -> dict[str, float]:
+    """The same comparison without the making of scores, on the first 1,000 images and their captions."""
+    some = min(1000, len(image_emb))
+    mine = np.flatnonzero(image_of < some)
+    own = image_of[mine]
+    scores = InnerProduct(image_emb[:some], text_emb[mine]).block(EVERY, EVERY)
+    by_text = np.ascontiguousarray(scores.T)
+    rows, columns = np.arange(some), np.arange(len(mine))
+    counting, _ = _timed(lambda: ranks(GivenScores(scores), own), REPEATS)
+    start = time.perf_counter()
+    for i in rows:
+        _sorted_rank(scores[i], own == i)
+    for t in columns:
+        _sorted_rank(by_text[t], rows == own[t])
+    loop = time.perf_counter() - start
+    return {
+        "images": some,
+        "texts": len(mine),
+        "counting_seconds": min(counting),
+        "loop_seconds": loop,
+        "times_faster": loop / min(counting),
+    }
+
+
+def _memory(field: str) -> float | None:
+    """VmRSS (memory now) or VmHWM (its peak) of this process in MB, where the system tells."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    line = next(line for line in status.read_text().splitlines() if line.startswith(field + ":"))
+    return int(line.split()[1]) * 1024 / 1e6
+
+
+def _machine(load: float) -> dict[str, Any]:
+    cpuinfo = Path("/proc/cpuinfo")
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in (cpuinfo.read_text().splitlines() if cpuinfo.exists() else [])
+        if line.startswith("model name")
+    ]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "cpu": names[0] if names else platform.processor(),
+        "architecture": platform.machine(),
+        "cores": cores,
+        "load_before": load,
+    }
+
+
+def _versions() -> dict[str, str]:
+    config: Any = np.show_config(mode="dicts")
+    blas = config["Build Dependencies"]["blas"]
+    return {
+        "lingvis": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "blas": f"{blas['name']} {blas['version']}",
+    }

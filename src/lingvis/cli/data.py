@@ -1,0 +1,68 @@
+"""`lingvis data`: import and look at datasets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cyclopts import App
+
+app = App(name="data", help="Import datasets and look at them.")
+
+
+@app.command(name="import")
+def import_(
+    format: str,
+    source: Path,
+    dataset: Path,
+    /,
+    *,
+    images: Path | None = None,
+    lang: str | None = None,
+    split: str | None = None,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Import captions and pictures into a dataset folder, whole or not at all.
+
+    Parameters
+    ----------
+    format: str
+        karpathy, multi30k, coco, xtd10, precomp, liwe, table or sidecar.
+    source: Path
+        The file or folder to import.
+    dataset: Path
+        The dataset folder to make.
+    images: Path
+        Where the pictures lie, when not beside the source.
+    lang: str
+        Language of the captions, when the source does not say it.
+    split: str
+        train, val or test, when the source does not say it.
+    force: bool
+        Replace a dataset folder that was made from something else.
+    json: bool
+        Print JSON.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.data.importers import import_dataset
+    from lingvis.features.store import write_store
+
+    result = import_dataset(
+        format,
+        source,
+        dataset,
+        images=images,
+        language=lang,
+        split=split,
+        force=force,
+        write_features=write_store,
+    )
+    if json:
+        print_json(result.summary())
+        return
+    for note in result.notes:
+        print(f"note: {note}")
+    state = "written" if result.changed else "up to date"
+    print(
+        f"{dataset}: {state}, {len(result.dataset.rows)} images, languages: {', '.join(result.dataset.languages)}"
+    )

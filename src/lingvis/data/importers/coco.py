@@ -1,0 +1,103 @@
+"""COCO captions JSON and its relatives: STAIR and YJ captions (same shape), COCO-CN (lines `image#n caption`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from lingvis.data.importers.collect import RowCollector
+from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.source import Source, bare_name, parse_language, split_within
+from lingvis.data.rows import Split
+from lingvis.errors import UserError
+
+SHAPE = '{"images": [{"id": ..., "file_name": ...}], "annotations": [{"image_id": ..., "caption": ...}]}'
+# Which words of a file name tell its language; a code before the suffix (captions_val.de.json) tells it too.
+LANGUAGE_OF = {"stair": "ja", "yjcaptions": "ja", "coco-cn": "zh", "imageid.": "zh"}
+ENGLISH = re.compile(r"captions_(train|val|test)20\d\d\.")
+CAPTION_LINE = re.compile(r"(?P<image>[^#\s]+)#\S*\s+(?P<caption>.*)")
+# Copies of a file with spaces between the words: only read when the file itself is not there.
+SEGMENTED = re.compile(r"[._-](tokenized|bosonseg)")
+
+
+def read(source: Source, options: ImportOptions) -> Imported:
+    """All caption files of the source, merged by picture; text files of bare picture names are split lists."""
+    files = _without_segmented(source.files("*caption*.json", "*caption*.txt"))
+    if not files:
+        raise UserError(f"{source.path} has no file named *caption*.json or *caption*.txt; name one file")
+    lists = _split_lists(source, files)
+    rows = RowCollector()
+    for file in files:
+        lang = _language(file, options)
+        captions = _from_lines(source, file) if bare_name(file).endswith(".txt") else _from_json(source, file)
+        for image, caption in captions:
+            split = options.split or lists.get(image) or split_within(file.name) or split_within(image)
+            if split is None:
+                raise UserError(
+                    f"{file.name} does not say the split of image {image!r}; give it with --split"
+                )
+            rows.add(image, split, lang, caption, where=file.name)
+    return Imported(rows.rows(), notes=rows.notes())
+
+
+def _without_segmented(files: list[Path]) -> list[Path]:
+    names = {bare_name(file) for file in files}
+    plain = {file: SEGMENTED.sub("", bare_name(file)) for file in files}
+    return [file for file in files if plain[file] == bare_name(file) or plain[file] not in names]
+
+
+def _language(file: Path, options: ImportOptions) -> str:
+    stem = bare_name(file).rsplit(".", 1)[0].lower()
+    named = next((lang for word, lang in LANGUAGE_OF.items() if word in stem + "."), None)
+    suffix = parse_language(stem.rsplit(".", 1)[-1]) if "." in stem else None
+    lang = named or suffix or options.language or ("en" if ENGLISH.match(bare_name(file)) else None)
+    if lang is None:
+        raise UserError(f"the name of {file.name} does not say its language; give it with --lang")
+    return lang
+
+
+def _from_json(source: Source, file: Path) -> Iterator[tuple[str, str]]:
+    try:
+        value = source.json(file)
+        names = {image["id"]: image["file_name"] for image in value["images"]}
+        for annotation in value["annotations"]:
+            if annotation["image_id"] not in names:
+                raise UserError(
+                    f"{file} has a caption for image_id {annotation['image_id']}, which its images lack"
+                )
+            yield names[annotation["image_id"]], annotation["caption"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{file} is not a COCO captions file, which looks like {SHAPE}; got {error!r}"
+        ) from error
+
+
+def _from_lines(source: Source, file: Path) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(source.lines(file), start=1):
+        if not line:
+            continue
+        found = CAPTION_LINE.fullmatch(line)
+        if found is None:
+            raise UserError(f"{file}, line {number}: expected 'image#number caption', got {line[:40]!r}")
+        yield _picture(found["image"]), found["caption"]
+
+
+def _split_lists(source: Source, captions: list[Path]) -> dict[str, Split]:
+    """Image -> split from lists such as coco-cn_train.txt, one picture name a line."""
+    if source.path.is_file():
+        return {}
+    lists: dict[str, Split] = {}
+    for file in source.files("*.txt"):
+        split = split_within(file.name)
+        if file in captions or split is None or SEGMENTED.search(file.name):
+            continue
+        names = [line for line in source.lines(file) if line]
+        if all(len(name.split()) == 1 and "#" not in name for name in names):
+            lists.update({_picture(name): split for name in names})
+    return lists
+
+
+def _picture(name: str) -> str:
+    """COCO-CN leaves the suffix out."""
+    return name if Path(name).suffix else f"{name}.jpg"

@@ -1,0 +1,94 @@
+"""Sentences arrive in any order; this joins them into one row per image."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from lingvis.data.importers.source import language_code
+from lingvis.data.rows import Row, Split, explain
+from lingvis.errors import UserError
+
+
+@dataclass(slots=True)
+class _Entry:
+    split: Split
+    where: str
+    captions: dict[str, list[str]] = field(default_factory=dict)
+    described: set[str] = field(default_factory=set)  # languages with captions that are no translations
+    parallel: dict[str, str] = field(default_factory=dict)
+
+
+class RowCollector:
+    """Joins captions by image, in order of first appearance; an image in two splits is refused.
+
+    White space inside a caption becomes one space; empty captions are left out and counted in `empty`.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self.empty = 0
+
+    def add(self, image: str, split: Split | None, lang: str, text: str, *, where: str) -> None:
+        """One caption; `split` None chooses it by the image's name; `where` names the place in errors."""
+        code = language_code(lang, where)
+        entry = self._entry(image, split, where)
+        if tidy := " ".join(text.split()):
+            entry.captions.setdefault(code, []).append(tidy)
+            entry.described.add(code)
+        else:
+            self.empty += 1
+
+    def add_parallel(self, image: str, split: Split, sentences: Mapping[str, str], *, where: str) -> None:
+        """Translations of one another; each is also a caption, unless `add` gave its language captions before.
+
+        A row holds one set of translations: further ones of the same image are captions only.
+        """
+        entry = self._entry(image, split, where)
+        tidy = {language_code(lang, where): " ".join(text.split()) for lang, text in sentences.items()}
+        self.empty += sum(not text for text in tidy.values())
+        kept = {lang: text for lang, text in tidy.items() if text}
+        if not entry.parallel and len(kept) > 1:
+            entry.parallel.update(kept)
+        for lang, text in kept.items():
+            if lang not in entry.described:
+                entry.captions.setdefault(lang, []).append(text)
+
+    def _entry(self, image: str, split: Split | None, where: str) -> _Entry:
+        entry = self._entries.get(image)
+        if entry is None:
+            entry = self._entries[image] = _Entry(split or split_by_hash(image), where)
+        elif split is not None and split != entry.split:
+            raise UserError(
+                f"{where}: image {image!r} is in split {split} here and in {entry.split} in {entry.where}; "
+                "an image belongs to one split, so remove it from one of them"
+            )
+        return entry
+
+    def rows(self) -> list[Row]:
+        """The rows of all images that have a caption."""
+        rows = []
+        for image, entry in self._entries.items():
+            if not entry.captions:
+                continue
+            captions = {lang: tuple(texts) for lang, texts in entry.captions.items()}
+            try:
+                rows.append(Row(image=image, split=entry.split, captions=captions, parallel=entry.parallel))
+            except ValidationError as error:
+                raise UserError(f"{entry.where}: {'; '.join(explain(error))}") from error
+        if not rows:
+            raise UserError("the source has no caption; is it the right file or folder?")
+        return rows
+
+    def notes(self) -> list[str]:
+        """What was left out."""
+        return [f"empty captions left out: {self.empty}"] if self.empty else []
+
+
+def split_by_hash(image: str) -> Split:
+    """80 % train, 10 % val, 10 % test by the image's name alone, so a growing collection keeps its splits."""
+    part = int.from_bytes(hashlib.sha256(image.encode()).digest()[:8]) % 100
+    return "train" if part < 80 else "val" if part < 90 else "test"

@@ -1,0 +1,53 @@
+"""What an importer is given and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.data.importers.source import Source
+from lingvis.data.rows import Row, Split
+
+Array = NDArray[Any]
+WriteFeatures = Callable[[Path, list[str], Iterable[Array]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What the files themselves do not say: where pictures lie, the language, the split."""
+
+    images: Path | None = None
+    language: str | None = None
+    split: Split | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureArrays:
+    """Vectors that came with the captions; iterating gives one array [regions, dim] an image.
+
+    places[i]: the array of a split, [images, dim] or [images, regions, dim], and the row of image names[i] in it.
+    """
+
+    names: list[str] = field(default_factory=list)
+    places: list[tuple[Array, int]] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Array]:
+        for array, index in self.places:
+            yield np.atleast_2d(array[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Rows read from a source; `features` when it has vectors; `notes` say what was left out and why."""
+
+    rows: list[Row]
+    features: FeatureArrays | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+Importer = Callable[[Source, ImportOptions], Imported]

@@ -1,0 +1,26 @@
+"""Karpathy and Fei-Fei's JSON of Flickr8k, Flickr30k and COCO (dataset_flickr8k.json, ...)."""
+
+from __future__ import annotations
+
+from lingvis.data.importers.collect import RowCollector
+from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.source import Source, split_name
+from lingvis.errors import UserError
+
+SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ...}]}]}'
+
+
+def read(source: Source, options: ImportOptions) -> Imported:
+    """images[].filename (below filepath, where given), images[].split, images[].sentences[].raw."""
+    file = source.one_file("dataset*.json")
+    rows = RowCollector()
+    try:
+        for number, image in enumerate(source.json(file)["images"], start=1):
+            where = f"{file.name}, image {number}"
+            name = "/".join(part for part in (image.get("filepath", ""), image["filename"]) if part)
+            split = options.split or split_name(image["split"], where)
+            for sentence in image["sentences"]:
+                rows.add(name, split, options.language or "en", sentence["raw"], where=where)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{file} is not a Karpathy file, which looks like {SHAPE}; got {error!r}") from error
+    return Imported(rows.rows(), notes=rows.notes())

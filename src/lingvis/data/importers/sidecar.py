@@ -1,0 +1,64 @@
+"""A folder of pictures with captions beside them: dog.jpg, dog.txt (one caption a line), dog.de.txt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lingvis.data.importers.collect import RowCollector
+from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.pictures import list_pictures
+from lingvis.data.importers.source import Source, parse_language
+from lingvis.errors import UserError
+
+
+def read(source: Source, options: ImportOptions) -> Imported:
+    """Each line that is not empty is a caption; splits by --split or by the picture's name, 80/10/10."""
+    if source.path.is_file():
+        raise UserError(
+            f"{source.path} is a file; sidecar needs a folder of pictures with .txt files beside them"
+        )
+    base = options.images or source.path
+    pictures: dict[str, list[str]] = {}
+    for file in list_pictures(base):
+        name = file.relative_to(base).as_posix()
+        pictures.setdefault(name[: -len(file.suffix)], []).append(name)
+    rows, without_picture, described = RowCollector(), [], set()
+    for file in sorted(source.path.rglob("*.txt")):
+        stem, lang = _stem_and_language(file.relative_to(source.path), set(pictures), options)
+        if stem is None:
+            without_picture.append(file.name)
+            continue
+        name = _only(pictures[stem], file)
+        if lang is None:
+            raise UserError(
+                f"{file} does not say its language; give it with --lang or name it {file.stem}.en.txt"
+            )
+        described.add(name)
+        for number, line in enumerate(source.lines(file), start=1):
+            if line:
+                rows.add(name, options.split, lang, line, where=f"{file}, line {number}")
+    silent = sum(map(len, pictures.values())) - len(described)
+    notes = [f"pictures without captions left out: {silent}"] if silent else []
+    if without_picture:
+        notes.append(
+            f"text files without a picture left out: {len(without_picture)}, {without_picture[0]} first"
+        )
+    return Imported(rows.rows(), notes=notes)
+
+
+def _stem_and_language(
+    file: Path, pictures: set[str], options: ImportOptions
+) -> tuple[str | None, str | None]:
+    """The picture's path without suffix, and the language; a picture called a.de.jpg owns a.de.txt."""
+    stem = file.as_posix().removesuffix(".txt")
+    if stem in pictures:
+        return stem, options.language
+    before, _, code = stem.rpartition(".")
+    lang = parse_language(code)
+    return (before, lang) if lang and before in pictures else (None, None)
+
+
+def _only(names: list[str], file: Path) -> str:
+    if len(names) > 1:
+        raise UserError(f"{file} stands beside {names[0]} and {names[1]}; rename one of the pictures")
+    return names[0]

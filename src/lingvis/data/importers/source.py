@@ -1,0 +1,156 @@
+"""The files an import reads: decoded with care, and remembered so that a second import can tell a change."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+import zlib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.data.rows import LANGUAGE_CODE, Split
+from lingvis.errors import UserError, choices
+
+SPLIT_NAMES: dict[str, Split] = {
+    "train": "train",
+    "restval": "train",  # Karpathy's name for the COCO validation pictures that joined training
+    "val": "val",
+    "dev": "val",
+    "valid": "val",
+    "validation": "val",
+    "test": "test",
+    "testall": "test",
+}
+LANGUAGE_ALIASES = {"jp": "ja", "kr": "ko"}
+_SPLIT_WORD = re.compile(rf"(?<![a-z])({'|'.join(SPLIT_NAMES)})(?![a-z])")
+
+
+class Source:
+    """A file or folder to import; every file read through it counts in `checksum`."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise UserError(f"no file or folder at {path}; check the path of the source")
+        self.path = path
+        self.folder = path if path.is_dir() else path.parent
+        self._digests: dict[str, str] = {}
+
+    def files(self, *patterns: str) -> list[Path]:
+        """Files of the source folder by glob (also compressed ones), or the source itself when it is a file."""
+        if self.path.is_file():
+            return [self.path]
+        found = {
+            file
+            for pattern in patterns
+            for ending in ("", ".gz")
+            for file in self.path.glob(pattern + ending)
+        }
+        return sorted(file for file in found if file.is_file())
+
+    def one_file(self, *patterns: str) -> Path:
+        """The only file that fits."""
+        found = self.files(*patterns)
+        if len(found) != 1:
+            what = "none" if not found else ", ".join(file.name for file in found)
+            raise UserError(
+                f"{self.path} should hold one file like {' or '.join(patterns)}, got {what}; name the file"
+            )
+        return found[0]
+
+    def text(self, file: Path) -> str:
+        """A UTF-8 text, with or without a byte order mark, plain or compressed."""
+        try:
+            raw = file.read_bytes()
+            raw = gzip.decompress(raw) if file.suffix == ".gz" else raw
+        except (OSError, EOFError, zlib.error) as error:
+            raise UserError(f"{file} cannot be read: {error}; is it a whole file?") from error
+        self._remember(file, hashlib.sha256(raw).hexdigest())
+        try:
+            return raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            raise UserError(f"{file} is not UTF-8 at line {line}; save it as UTF-8") from error
+
+    def lines(self, file: Path) -> list[str]:
+        """Lines of a text; blank ones stay, since other files are aligned with them.
+
+        Only line feeds end a line: str.splitlines would also cut at U+2028 or U+0085 inside a caption.
+        """
+        lines = self.text(file).split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        return [line.strip() for line in lines]
+
+    def json(self, file: Path) -> Any:
+        """A JSON value."""
+        try:
+            return json.loads(self.text(file))
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise UserError(f"{file} is not JSON: {error}; is it the right file?") from error
+
+    def array(self, file: Path) -> NDArray[Any]:
+        """A memory-mapped .npy array."""
+        try:
+            array: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+            self.remember(file)
+        except (OSError, ValueError, EOFError) as error:
+            raise UserError(f"{file} is not a whole .npy array of numbers: {error}") from error
+        return array
+
+    def remember(self, file: Path) -> None:
+        """Count a file in the checksum that something else reads."""
+        with file.open("rb") as handle:
+            self._remember(file, hashlib.file_digest(handle, "sha256").hexdigest())
+
+    def _remember(self, file: Path, digest: str) -> None:
+        self._digests[
+            file.relative_to(self.folder).as_posix() if file.is_relative_to(self.folder) else file.name
+        ] = digest
+
+    @property
+    def checksum(self) -> str:
+        """One number for all files read so far."""
+        return hashlib.sha256(json.dumps(sorted(self._digests.items())).encode()).hexdigest()
+
+
+def bare_name(file: Path) -> str:
+    """The file's name without .gz."""
+    return file.name.removesuffix(".gz")
+
+
+def split_name(text: str, where: str) -> Split:
+    """A split as sources write it (dev, validation, restval, ...) -> ours."""
+    split = SPLIT_NAMES.get(text.strip().lower())
+    if split is None:
+        raise UserError(f"{where}: unknown split {text!r}; allowed: {choices(SPLIT_NAMES)}")
+    return split
+
+
+def split_within(text: str) -> Split | None:
+    """The split that a file name speaks of (captions_train2014.json), or None when it names none or several."""
+    found = {SPLIT_NAMES[word] for word in _SPLIT_WORD.findall(text.lower())}
+    return found.pop() if len(found) == 1 else None
+
+
+def language_code(text: str, where: str) -> str:
+    """A language as sources write it (pt_br, jp, EN) -> BCP-47."""
+    code = parse_language(text)
+    if code is None:
+        raise UserError(f"{where}: bad language code {text!r}, use BCP-47 such as en, pt-BR or zh-Hant")
+    return code
+
+
+@lru_cache(maxsize=256)
+def parse_language(text: str) -> str | None:
+    """BCP-47 for a code as sources write it, or None when it is no language code."""
+    first, *rest = text.strip().replace("_", "-").lower().split("-")
+    parts = [LANGUAGE_ALIASES.get(first, first)]
+    parts += [part.title() if len(part) == 4 else part.upper() if len(part) < 4 else part for part in rest]
+    code = "-".join(parts)
+    return code if LANGUAGE_CODE.fullmatch(code) else None

@@ -1,0 +1,118 @@
+"""CSV, TSV and Parquet tables: image, caption, split, lang; or one column a language, caption_en, caption_de."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lingvis.data.importers.collect import RowCollector
+from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.source import Source, bare_name, language_code, split_name
+from lingvis.errors import UserError, choices
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+WIDE = "caption_"
+KNOWN = ("image", "caption", "split", "lang", "language")
+Record = Mapping[str, Any]
+
+
+def read(source: Source, options: ImportOptions) -> Imported:
+    """One row per caption, or per image; an empty cell is no caption, no split means 80/10/10 by the name."""
+    file = source.one_file("*.csv", "*.tsv", "*.parquet")
+    rows = RowCollector()
+    for where, record in _records(source, file):
+        image = str(record["image"] or "").strip()
+        if not image:
+            raise UserError(f"{where}: the image is empty")
+        split = options.split or (split_name(str(record["split"]), where) if record.get("split") else None)
+        for lang, text in _captions(record, options, where):
+            rows.add(image, split, lang, text, where=where)
+    return Imported(rows.rows(), notes=rows.notes())
+
+
+def _records(source: Source, file: Path) -> Iterator[tuple[str, Record]]:
+    suffix = Path(bare_name(file)).suffix.lower()
+    if suffix == ".parquet":
+        yield from _parquet(source, file)
+    elif suffix in DELIMITERS:
+        yield from _delimited(source.text(file), file, DELIMITERS[suffix])
+    else:
+        raise UserError(f"{file} is no table; allowed are {choices([*DELIMITERS, '.parquet'])}")
+
+
+def _delimited(text: str, file: Path, delimiter: str) -> Iterator[tuple[str, Record]]:
+    header = text.partition("\n")[0]
+    if delimiter == "," and ";" in header and "," not in header:
+        delimiter = ";"  # what spreadsheets write where the comma is a decimal sign
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        columns = [name.strip() for name in next(reader, [])]
+        _check(columns, file)
+        for cells in reader:
+            where = f"{file.name}, line {reader.line_num}"
+            if len(cells) > len(columns):
+                raise UserError(
+                    f"{where}: {len(cells)} cells for {len(columns)} columns; quote cells with {delimiter!r}"
+                )
+            if cells:
+                yield where, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
+    except csv.Error as error:
+        raise UserError(
+            f"{file.name}, line {reader.line_num}: {error}; is the delimiter {delimiter!r}?"
+        ) from error
+
+
+def _parquet(source: Source, file: Path) -> Iterator[tuple[str, Record]]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UserError(
+            "reading Parquet needs pyarrow; install it with: pip install 'lingvis[parquet]'"
+        ) from error
+    source.remember(file)
+    try:
+        with parquet.ParquetFile(file) as table:
+            names = table.schema_arrow.names
+            _check(names, file)
+            wanted = [name for name in names if name in KNOWN or name.startswith(WIDE)]
+            number = 0
+            for batch in table.iter_batches(columns=wanted):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield f"{file.name}, row {number}", record
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UserError(f"{file} is not a whole Parquet file: {error}") from error
+
+
+def _check(columns: Iterable[str], file: Path) -> None:
+    columns = list(columns)
+    wide = [name for name in columns if name.startswith(WIDE)]
+    if "image" not in columns or not ("caption" in columns or wide):
+        raise UserError(
+            f"{file} has the columns {choices(columns)}; needed are image and caption, or image and caption_en"
+        )
+    for name in wide:
+        language_code(name.removeprefix(WIDE), f"{file.name}, column {name}")
+
+
+def _captions(record: Record, options: ImportOptions, where: str) -> Iterator[tuple[str, str]]:
+    """Language and text of each caption of a record; a Parquet cell may hold a list of captions."""
+    for column, value in record.items():
+        if column != "caption" and not column.startswith(WIDE):
+            continue
+        texts = [value] if value is None or isinstance(value, str) else value
+        if not isinstance(texts, list) or not all(text is None or isinstance(text, str) for text in texts):
+            raise UserError(f"{where}: column {column} should hold text, got {type(value).__name__}")
+        spoken = [text for text in texts if text and text.strip()]
+        if not spoken:
+            continue
+        lang = column.removeprefix(WIDE) if column != "caption" else None
+        lang = lang or record.get("lang") or record.get("language") or options.language
+        if not lang:
+            raise UserError(f"{where}: no language; add a column lang or give it with --lang")
+        for text in spoken:
+            yield str(lang), text

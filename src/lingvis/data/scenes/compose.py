@@ -1,0 +1,74 @@
+"""One scene as a picture: objects of varied size, place and turn on a background, and their boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from PIL import Image
+
+from lingvis.data.scenes.glyphs import Glyphs
+
+Box = tuple[int, int, int, int]
+
+SIDE = 224
+MARGIN = 4
+# Shortest and longest side of an object in pixels, by the number of objects: big enough for a backbone.
+SIDES = {1: (120, 170), 2: (96, 138), 3: (88, 116), 4: (82, 104)}
+MOST_TURN = 20.0
+# Two boxes share at most this part of the smaller one.
+MOST_OVERLAP = 0.05
+ARRANGEMENTS = 100
+PLACES = 12
+
+
+def compose(
+    symbols: Sequence[str], background: Image.Image, *, glyphs: Glyphs, random: Random
+) -> tuple[Image.Image, list[Box]]:
+    """Put `symbols` on a copy of `background`; boxes [x0, y0, x1, y1] tight around what was drawn."""
+    sides = [random.uniform(*SIDES[len(symbols)]) for _ in symbols]
+    angles = [random.uniform(-MOST_TURN, MOST_TURN) for _ in symbols]
+    while True:
+        cut_outs = [
+            glyphs.cut_out(symbol, side=side, angle=angle)
+            for symbol, side, angle in zip(symbols, sides, angles, strict=True)
+        ]
+        boxes = arrange([cut_out.size for cut_out in cut_outs], random)
+        if boxes is not None:
+            break
+        sides = [side * 0.93 for side in sides]
+    picture = background.copy()
+    for cut_out, box in zip(cut_outs, boxes, strict=True):
+        picture.paste(cut_out, box, cut_out)
+    return picture, boxes
+
+
+def arrange(sizes: Sequence[tuple[int, int]], random: Random) -> list[Box] | None:
+    """Random places for boxes of these widths and heights; None when no arrangement was found."""
+    for _ in range(ARRANGEMENTS):
+        boxes: list[Box] = []
+        for width, height in sizes:
+            for _ in range(PLACES):
+                x = random.randint(MARGIN, SIDE - MARGIN - width)
+                y = random.randint(MARGIN, SIDE - MARGIN - height)
+                box = (x, y, x + width, y + height)
+                if all(overlap(box, other) <= MOST_OVERLAP for other in boxes):
+                    boxes.append(box)
+                    break
+            else:
+                break
+        if len(boxes) == len(sizes):
+            return boxes
+    return None
+
+
+def overlap(first: Box, second: Box) -> float:
+    """The shared area as a part of the smaller box."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
+    smaller = min(_area(first), _area(second))
+    return max(width, 0) * max(height, 0) / smaller
+
+
+def _area(box: Box) -> int:
+    return (box[2] - box[0]) * (box[3] - box[1])

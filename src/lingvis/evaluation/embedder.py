@@ -1,0 +1,92 @@
+"""What evaluation asks of a model, and the embedding of a pool with nothing embedded twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.errors import UserError
+from lingvis.evaluation.pools import Pool
+from lingvis.evaluation.scorers import Floats, FunctionScores, InnerProduct, MeanScores, Scorer
+
+
+class Embedder(Protocol):
+    """A model with the pictures or features of a dataset at hand."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """Numbers of parameters: image, text, total."""
+        ...
+
+    @property
+    def inner_product(self) -> bool:
+        """Whether a score is the inner product of the embeddings; `scores` is asked otherwise."""
+        ...
+
+    def embed_images(self, names: Sequence[str]) -> Floats:
+        """Float32 [images, dim]."""
+        ...
+
+    def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+        """Float32 [texts, dim]; langs: the language of each sentence."""
+        ...
+
+    def scores(self, image_emb: Floats, text_emb: Floats) -> Floats:
+        """Float32 [images, texts]."""
+        ...
+
+
+def scorers(models: Sequence[Embedder], pools: Sequence[Pool]) -> list[Scorer]:
+    """One scorer a pool, the mean over models; each image and each distinct sentence is embedded once."""
+    by_model = [_scorers_of(model, pools) for model in models]
+    return [each[0] if len(each) == 1 else MeanScores(each) for each in zip(*by_model, strict=True)]
+
+
+def _scorers_of(model: Embedder, pools: Sequence[Pool]) -> list[Scorer]:
+    names = list(dict.fromkeys(name for pool in pools for name in pool.images))
+    place = {name: number for number, name in enumerate(names)}
+    image_emb = _finite(model, "images", model.embed_images(names), len(names))
+    made: list[Scorer] = []
+    for pool in pools:
+        rows = np.asarray([place[name] for name in pool.images], dtype=np.int64)
+        images = image_emb if len(rows) == len(names) and (np.diff(rows) == 1).all() else image_emb[rows]
+        texts = _embed_texts(model, pool)
+        made.append(
+            InnerProduct(images, texts)
+            if model.inner_product
+            else FunctionScores(model.scores, images, texts)
+        )
+    return made
+
+
+def _embed_texts(model: Embedder, pool: Pool) -> Floats:
+    distinct = list(dict.fromkeys(pool.texts))
+    emb = _finite(
+        model,
+        f"sentences in {pool.lang}",
+        model.embed_texts(distinct, [pool.lang] * len(distinct)),
+        len(distinct),
+    )
+    if len(distinct) == len(pool.texts):
+        return emb
+    place = {text: number for number, text in enumerate(distinct)}
+    return emb[[place[text] for text in pool.texts]]
+
+
+def _finite(model: Embedder, what: str, emb: NDArray[np.float32], count: int) -> Floats:
+    emb = np.asarray(emb, dtype=np.float32)
+    if len(emb) != count:
+        raise ValueError(f"model {model.name} gave {len(emb)} embeddings for {count} {what}")
+    broken = int((~np.isfinite(emb).reshape(count, -1).all(axis=1)).sum())
+    if broken:
+        raise UserError(
+            f"model {model.name} gives {broken} of {count} {what} an embedding that is not finite; it has "
+            "diverged, use an earlier checkpoint or train again with a lower learning rate"
+        )
+    return emb

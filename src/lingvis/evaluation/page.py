@@ -1,0 +1,152 @@
+"""A page of results that stands alone: scores, a chart, and example queries with right and wrong answers."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from lingvis.evaluation.chart import bar_chart
+from lingvis.evaluation.examples import Answer, Example, Examples
+from lingvis.evaluation.report import COLUMNS, rows
+from lingvis.files import write_text
+
+THUMBNAIL = 200  # pixels
+# The page asks for nothing from anywhere, and the browser is told so.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+ARROWS = {"i2t": "image → text", "t2i": "text → image"}
+Picture = Callable[[str], str]
+
+
+def write_page(path: Path, report: Mapping[str, Any], examples: Examples) -> None:
+    """Write one HTML file with the thumbnails in it."""
+
+    @cache
+    def picture(name: str) -> str:
+        return _picture(examples.images / name, name)
+
+    write_text(path, _page(report, examples, picture))
+
+
+def _page(report: Mapping[str, Any], examples: Examples, picture: Picture) -> str:
+    queries = examples.queries
+    shown = [lang for lang in report["languages"] if any(query.lang == lang for query in queries)]
+    where = f"{report['dataset']}, split {report['split']}, protocol {report['protocol']}"
+    links = "".join(f'<a href="#lang-{escape(lang)}">{escape(lang)}</a>' for lang in shown)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>{escape(report["model"])} on {escape(report["dataset"])}</title>
+<style>
+{files(__package__).joinpath("page.css").read_text(encoding="utf-8")}</style>
+</head>
+<body>
+<header>
+<h1>{escape(report["model"])}</h1>
+<p class="soft">{escape(where)}</p>
+<ul class="tiles">{_tiles(report)}</ul>
+</header>
+<h2>Scores</h2>
+<p>R@k: queries, in percent, with a right answer among the first k, from images to texts (i2t) and back (t2i);
+mR: the mean of the six.
+<span class="soft"><span class="key"></span>a random order</span></p>
+{bar_chart(report["languages"])}
+<div class="scroll">{_table(report)}</div>
+<h2>Examples</h2>
+<p class="soft">Queries drawn at random (seed {examples.seed}) before any answer was known; none is picked for its
+result. A green frame with ✓ marks a right answer, a red one with ✗ a wrong one; the number beside it is the score.</p>
+<nav aria-label="languages">{links}</nav>
+{"".join(_language(lang, queries, picture) for lang in shown)}
+<footer><p>Ties: {escape(report["ties"])}. Captions file sha256 {escape(report["dataset_sha256"])}.
+lingvis {escape(report["lingvis"])}.</p></footer>
+</body>
+</html>
+"""
+
+
+def _tiles(report: Mapping[str, Any]) -> str:
+    languages = report["languages"]
+    worst = min(languages, key=lambda lang: languages[lang]["mR"])
+    over = f"mean mR of {len(languages)} languages" if len(languages) > 1 else "mR"
+    tiles = [(f"{report['A']:.1f}", f"A, {over}")]
+    if report["HA"] is not None:
+        tiles.append((f"{report['HA']:.1f}", "HA, the human-annotated ones"))
+    if len(languages) > 1:
+        tiles.append((f"{languages[worst]['mR']:.1f}", f"lowest mR, {worst}"))
+    sizes = report["parameters"]
+    tiles += [(f"{sizes[side] / 1e6:.1f} M", f"{side} parameters") for side in ("image", "text")]
+    return "".join(f"<li><b>{escape(value)}</b><span>{escape(name)}</span></li>" for value, name in tiles)
+
+
+def _table(report: Mapping[str, Any]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows(report)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _language(lang: str, queries: Sequence[Example], picture: Picture) -> str:
+    parts = [f'<section id="lang-{escape(lang)}"><h2>{escape(lang)}</h2>']
+    for direction, show in (("t2i", _pictures), ("i2t", _sentences)):
+        mine = [example for example in queries if (example.lang, example.direction) == (lang, direction)]
+        if mine:
+            parts.append(f"<h3>{ARROWS[direction]}</h3>")
+            parts += [f"<article>{show(example, picture)}</article>" for example in mine]
+    return "\n".join([*parts, "</section>\n"])
+
+
+def _pictures(example: Example, picture: Picture) -> str:
+    found = "".join(
+        f"<li{_class(answer)}>{picture(answer.item)}{_mark(answer)}</li>" for answer in example.answers
+    )
+    query = f'<q dir="auto" lang="{escape(example.lang)}">{escape(example.query)}</q>'
+    return f'<div class="query">{query}{_rank(example)}</div><ol class="pictures">{found}</ol>'
+
+
+def _sentences(example: Example, picture: Picture) -> str:
+    lang = escape(example.lang)
+    found = "".join(
+        f'<li{_class(answer)}><span dir="auto" lang="{lang}">{escape(answer.item)}</span>{_mark(answer)}</li>'
+        for answer in example.answers
+    )
+    side = f"<div>{picture(example.query)}{_rank(example)}</div>"
+    return f'<div class="sentences">{side}<ol>{found}</ol></div>'
+
+
+def _class(answer: Answer) -> str:
+    return ' class="right"' if answer.right else ' class="wrong"'
+
+
+def _mark(answer: Answer) -> str:
+    word = "✓ right" if answer.right else "✗ wrong"
+    return f'<span class="mark"><b>{word}</b><i>{answer.score:.2f}</i></span>'
+
+
+def _rank(example: Example) -> str:
+    return f'<span class="rank">right one at {example.rank:,} of {example.candidates:,}</span>'
+
+
+def _picture(file: Path, name: str) -> str:
+    """The thumbnail as a data URI; the name where there is no picture to read (a dataset of features alone)."""
+    from PIL import Image
+
+    try:
+        with Image.open(file) as opened:
+            opened.draft("RGB", (THUMBNAIL, THUMBNAIL))
+            small = opened.convert("RGB")
+    except OSError:
+        return f'<span class="picture">{escape(name)}</span>'
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    data = io.BytesIO()
+    small.save(data, format="JPEG", quality=80)
+    code = base64.b64encode(data.getvalue()).decode("ascii")
+    return f'<img class="picture" alt="{escape(name)}" src="data:image/jpeg;base64,{code}">'

@@ -1,0 +1,117 @@
+"""Named protocols as data: which split, which sentences, how many images a number is measured on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lingvis.errors import UserError, choices
+
+Source = Literal["captions", "parallel"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """How a number is measured.
+
+    splits: those allowed, the usual one first.
+    sources: where the sentences come from, the first that the split has.
+    images: how many every language must have, None for any number.
+    captions: how many an image must have in a language, None for any number; with first_captions an image
+    with more keeps the first ones, otherwise the dataset does not fit.
+    folds: images are cut into so many runs in the order of the dataset; the numbers are their mean.
+    languages: those measured, all of the split when empty; optional: those of them that a split may lack.
+    human: the languages whose captions people wrote, for HA.
+    """
+
+    name: str
+    summary: str
+    splits: tuple[str, ...] = ("test",)
+    sources: tuple[Source, ...] = ("captions",)
+    images: int | None = None
+    captions: int | None = None
+    first_captions: bool = False
+    folds: int = 1
+    languages: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    human: tuple[str, ...] = ()
+
+    def split(self, asked: str | None) -> str:
+        """The split to measure on: the usual one, or the one asked for when the protocol has it."""
+        if asked is None:
+            return self.splits[0]
+        if asked not in self.splits:
+            raise UserError(
+                f"protocol {self.name} is not measured on split {asked!r}; choose one of: {choices(self.splits)}"
+            )
+        return asked
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in (
+        Protocol(
+            name="all",
+            summary="per language, all captions of the split against all its images with a caption in it",
+            splits=("test", "val", "train"),
+        ),
+        Protocol(
+            name="flickr-1k",
+            summary="the 1,000 test images of Flickr8k or Flickr30K with five captions each",
+            images=1000,
+            captions=5,
+        ),
+        Protocol(
+            name="coco-5k",
+            summary="the 5,000 test images of COCO (Karpathy split) at once, the first five captions of each",
+            images=5000,
+            captions=5,
+            first_captions=True,
+        ),
+        Protocol(
+            name="coco-1k-5fold",
+            summary="mean over the five consecutive folds of 1,000 of those 5,000 COCO images",
+            images=5000,
+            captions=5,
+            first_captions=True,
+            folds=5,
+        ),
+        Protocol(
+            name="multi30k-task1",
+            summary="1,000 test images of Multi30K, one caption each: the translations of task 1",
+            sources=("parallel", "captions"),
+            images=1000,
+            captions=1,
+        ),
+        Protocol(
+            name="multi30k-task2",
+            summary="1,000 test images of Multi30K, five captions each: the independent ones of task 2",
+            images=1000,
+            captions=5,
+        ),
+        Protocol(
+            name="flickr8k-ml",
+            summary="ten languages on Flickr8k; A over those of the split, HA over en, de, fr, cs, pt, zh",
+            splits=("test", "val"),
+            languages=("en", "de", "fr", "cs", "pt", "zh", "ar", "ug", "bo", "mn"),
+            optional=("ug", "bo", "mn"),
+            human=("en", "de", "fr", "cs", "pt", "zh"),
+        ),
+        Protocol(
+            name="flickr8k-ml-parallel",
+            summary="one sentence an image in en, de, fr, cs, pt, all translations of one another",
+            splits=("test", "val"),
+            sources=("parallel",),
+            captions=1,
+            languages=("en", "de", "fr", "cs", "pt"),
+            human=("en", "de", "fr", "cs", "pt"),
+        ),
+    )
+}
+
+
+def find_protocol(name: str) -> Protocol:
+    """The protocol of that name."""
+    if name not in PROTOCOLS:
+        raise UserError(f"unknown protocol {name!r}; choose one of: {choices(PROTOCOLS)}")
+    return PROTOCOLS[name]

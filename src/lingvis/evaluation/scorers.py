@@ -1,0 +1,162 @@
+"""Scores of images against texts, a block at a time: inner products, any function, the mean of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Index = slice | NDArray[np.int64]
+EVERY = slice(None)
+
+TEXTS_AT_ONCE = 1024  # a score function may need memory for [images, texts, dim]
+
+
+class Scorer(Protocol):
+    """A score matrix [images, texts] that need not exist as a whole."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def block(self, images: Index, texts: Index) -> Floats:
+        """scores[images, texts]; read-only, and valid until the next call (the memory is used again)."""
+        ...
+
+    def take(self, images: Index, texts: Index) -> Scorer:
+        """The scorer of some images and some texts alone."""
+        ...
+
+
+class _Buffer:
+    """Memory for blocks that grows to the largest one: a fresh 50 MB a block would cost page faults."""
+
+    def __init__(self) -> None:
+        self._memory: Floats = np.empty(0, dtype=np.float32)
+
+    def shaped(self, rows: int, columns: int) -> Floats:
+        if self._memory.size < rows * columns:
+            self._memory = np.empty(rows * columns, dtype=np.float32)
+        return self._memory[: rows * columns].reshape(rows, columns)
+
+
+class InnerProduct:
+    """scores = image_emb @ text_emb.T; the cosine when both sides have length one.
+
+    image_emb: float32 [images, dim]; text_emb: float32 [texts, dim].
+    """
+
+    def __init__(self, image_emb: Floats, text_emb: Floats) -> None:
+        if image_emb.ndim != 2 or text_emb.ndim != 2 or image_emb.shape[1] != text_emb.shape[1]:
+            raise ValueError(
+                f"expected [images, dim] and [texts, dim], got {image_emb.shape} and {text_emb.shape}"
+            )
+        self.image_emb = np.ascontiguousarray(image_emb, dtype=np.float32)
+        self.text_emb = np.ascontiguousarray(text_emb, dtype=np.float32)
+        self._buffer = _Buffer()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(images, texts)."""
+        return len(self.image_emb), len(self.text_emb)
+
+    def block(self, images: Index, texts: Index) -> Floats:
+        """One call of the matrix product into memory that is kept."""
+        left, right = self.image_emb[images], self.text_emb[texts]
+        out = self._buffer.shaped(len(left), len(right))
+        return np.matmul(left, right.T, out=out)
+
+    def take(self, images: Index, texts: Index) -> InnerProduct:
+        """The same for some images and some texts."""
+        return InnerProduct(self.image_emb[images], self.text_emb[texts])
+
+
+class FunctionScores:
+    """Scores by a function of the two sides, such as the order similarity.
+
+    score(image_side [n, ...], text_side [m, ...]) -> [n, m]; the first axis of each side counts its items.
+    """
+
+    def __init__(
+        self, score: Callable[[Any, Any], NDArray[Any]], image_side: NDArray[Any], text_side: NDArray[Any]
+    ) -> None:
+        self.score, self.image_side, self.text_side = score, image_side, text_side
+        self._buffer = _Buffer()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(images, texts)."""
+        return len(self.image_side), len(self.text_side)
+
+    def block(self, images: Index, texts: Index) -> Floats:
+        """The function's results as float32, made for some texts at a time."""
+        left, right = self.image_side[images], self.text_side[texts]
+        out = self._buffer.shaped(len(left), len(right))
+        for start in range(0, len(right), TEXTS_AT_ONCE):
+            some = right[start : start + TEXTS_AT_ONCE]
+            scores = self.score(left, some)
+            if scores.shape != (len(left), len(some)):
+                raise ValueError(f"expected scores {(len(left), len(some))}, got {scores.shape}")
+            out[:, start : start + TEXTS_AT_ONCE] = scores
+        return out
+
+    def take(self, images: Index, texts: Index) -> FunctionScores:
+        """The same for some images and some texts."""
+        return FunctionScores(self.score, self.image_side[images], self.text_side[texts])
+
+
+class GivenScores:
+    """Scores that exist already, float32 [images, texts]."""
+
+    def __init__(self, scores: Floats) -> None:
+        self.scores = scores
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(images, texts)."""
+        images, texts = self.scores.shape
+        return images, texts
+
+    def block(self, images: Index, texts: Index) -> Floats:
+        """A part of them, a view where both are slices."""
+        return self.scores[images][:, texts]
+
+    def take(self, images: Index, texts: Index) -> GivenScores:
+        """The same for some images and some texts."""
+        return GivenScores(self.block(images, texts))
+
+
+class MeanScores:
+    """The ensemble: the mean of the scores of several models (VSE-infinity, section 4.2).
+
+    For inner products this equals the inner product of the joined embeddings divided by their number, without
+    the copy that joining needs.
+    """
+
+    def __init__(self, scorers: Sequence[Scorer]) -> None:
+        shapes = {scorer.shape for scorer in scorers}
+        if len(shapes) != 1:
+            raise ValueError(f"expected scorers of one shape, got {sorted(shapes)}")
+        self.scorers = list(scorers)
+        self._buffer = _Buffer()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(images, texts)."""
+        return self.scorers[0].shape
+
+    def block(self, images: Index, texts: Index) -> Floats:
+        """The mean of the blocks of the models."""
+        first = self.scorers[0].block(images, texts)
+        mean = self._buffer.shaped(*first.shape)
+        mean[:] = first
+        for scorer in self.scorers[1:]:
+            mean += scorer.block(images, texts)
+        mean /= len(self.scorers)
+        return mean
+
+    def take(self, images: Index, texts: Index) -> MeanScores:
+        """The same for some images and some texts."""
+        return MeanScores([scorer.take(images, texts) for scorer in self.scorers])

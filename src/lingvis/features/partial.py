@@ -1,0 +1,149 @@
+"""Extraction under way: a folder that survives a kill at any moment and becomes the store at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lingvis.errors import UserError
+from lingvis.features.backbones.contract import Preprocessing
+from lingvis.features.encode import Encoded
+from lingvis.features.manifest import BOXES, VALUES, Broken, Origin, seal
+from lingvis.features.vectors import VectorFile
+from lingvis.files import replace_folder, write_text
+
+PROGRESS = "progress.jsonl"
+
+
+class Partial:
+    """The unfinished store of `target`, in a hidden folder beside it.
+
+    Values and boxes only grow. progress.jsonl starts with what is being made; each further line records one
+    batch: how many vectors its pictures have, which were broken, and a checksum of what was written for it.
+    On resume a line whose bytes did not reach the disk is dropped with everything after it.
+    """
+
+    def __init__(self, target: Path, *, origin: Origin, preprocessing: Preprocessing, dim: int) -> None:
+        self.target, self.origin, self.preprocessing, self.dim = target, origin, preprocessing, dim
+        self.folder = target.parent / f".{target.name}.partial"
+        self.done = 0
+        self.sizes: list[int] = []
+        self.broken: list[Broken] = []
+        log = self.folder / PROGRESS
+        first, batches = _read(log)
+        if first != self._first_line() and self.folder.exists():
+            shutil.rmtree(self.folder)
+            batches = []
+        self.folder.mkdir(parents=True, exist_ok=True)
+        widths = {VALUES: (dim, "<f2")} | ({BOXES: (4, "<f4")} if origin.kind == "region" else {})
+        for stray in self.folder.iterdir():  # a kill while the store was sealed leaves more than these
+            if stray.name not in (PROGRESS, *widths):
+                stray.unlink()
+        self._files = [VectorFile(self.folder / name, *shape) for name, shape in widths.items()]
+        kept = [line for line in batches if self._replay(line)]
+        for file in self._files:
+            file.truncate(sum(self.sizes))
+        write_text(log, "".join(line + "\n" for line in [self._first_line(), *kept]))
+        self._log = log.open("a", encoding="utf-8")
+
+    def _first_line(self) -> str:
+        fields = (self.origin.model_dump(mode="json"), repr(self.preprocessing), self.dim)
+        return json.dumps(fields)
+
+    def _replay(self, line: str) -> bool:
+        """Count a recorded batch when its bytes are there; after one that is not, no other fits."""
+        try:
+            batch = json.loads(line)
+        except ValueError:
+            return False
+        start = sum(self.sizes)
+        stop = start + sum(batch["sizes"])
+        crc = 0
+        for file in self._files:
+            crc = zlib.crc32(file.read(start, stop), crc)
+        if crc != batch["crc"] or batch["first"] != self.done:
+            return False
+        self._count(batch["sizes"], [Broken(**entry) for entry in batch["broken"]])
+        return True
+
+    def _count(self, sizes: Sequence[int], broken: Sequence[Broken]) -> None:
+        self.sizes += sizes
+        self.broken += broken
+        self.done += len(sizes) + len(broken)
+
+    def record(self, encoded: Sequence[Encoded], broken: Sequence[Broken]) -> None:
+        """Append one batch; once this returns, a kill does not lose it."""
+        columns: list[list[NDArray[Any]]] = [
+            [picture.values for picture in encoded],
+            [picture.boxes for picture in encoded if picture.boxes is not None],
+        ]
+        crc = 0
+        for file, blocks in zip(self._files, columns, strict=False):
+            for block in blocks:
+                crc = zlib.crc32(file.append(block), crc)
+            file.flush()
+        sizes = [len(picture.values) for picture in encoded]
+        listed = [entry.model_dump() for entry in broken]
+        line = {"first": self.done, "sizes": sizes, "broken": listed, "crc": crc}
+        self._log.write(json.dumps(line) + "\n")
+        self._log.flush()
+        self._count(sizes, broken)
+
+    def finish(self, names: Sequence[str]) -> None:
+        """Make the store of `names`, the pictures that are not broken, and put it in its place.
+
+        The log goes last, so that a kill at any moment before leaves something to go on from.
+        """
+        for file in self._files:
+            file.finish()
+        self._log.close()
+        seal(
+            self.folder,
+            names,
+            self.sizes,
+            dim=self.dim,
+            origin=self.origin,
+            preprocessing=self.preprocessing,
+            broken=self.broken,
+        )
+        replace_folder(self.folder, self.target)
+        (self.target / PROGRESS).unlink()
+
+    def close(self) -> None:
+        """Leave everything for a later run."""
+        for close in (self._log.close, *(file.close for file in self._files)):
+            with contextlib.suppress(OSError):  # what cannot be flushed any more is dropped on resume
+                close()
+
+
+def _read(log: Path) -> tuple[str, list[str]]:
+    """The first line and the whole lines after it; a line without its end was cut off by a kill."""
+    if not log.is_file():
+        return "", []
+    lines = log.read_text(encoding="utf-8").split("\n")[:-1]
+    return (lines[0], lines[1:]) if lines else ("", [])
+
+
+@contextlib.contextmanager
+def exclusive(target: Path) -> Iterator[None]:
+    """Hold the lock of `target`, or say that another process works on it; a kill frees it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(target.parent / f".{target.name}.lock", os.O_CREAT | os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise UserError(
+            f"another process is extracting {target}; wait for it or choose another name"
+        ) from error
+    finally:
+        os.close(handle)

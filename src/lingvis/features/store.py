@@ -1,0 +1,196 @@
+"""Stored features: a folder of memory-mapped float16 vectors, a set of them for each picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.errors import UserError
+from lingvis.features.encode import Kind
+from lingvis.features.manifest import (
+    BOXES,
+    NAMES,
+    OFFSETS,
+    VALUES,
+    Manifest,
+    Origin,
+    checksum,
+    read_manifest,
+    seal,
+)
+from lingvis.features.vectors import VectorFile
+from lingvis.files import atomic_folder
+
+NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class FeatureStore:
+    """An open store; picture i has the vectors values[offsets[i]:offsets[i + 1]].
+
+    values: float16 [vectors, dim], memory-mapped; offsets: int64 [pictures + 1]; boxes: float32 [vectors, 4],
+    in pixels, for regions only.
+    """
+
+    path: Path
+    manifest: Manifest
+    names: list[str]
+    offsets: NDArray[np.int64]
+    values: NDArray[np.float16]
+    boxes: NDArray[np.float32] | None
+
+    @classmethod
+    def open(cls, path: Path | str) -> FeatureStore:
+        """Open a store and check that its files fit together; `verify` checks their content too."""
+        path = Path(path)
+        manifest = read_manifest(path)
+        try:
+            names = json.loads((path / NAMES).read_text(encoding="utf-8"))
+            offsets = np.array(_map(path / OFFSETS))
+            values = _map(path / VALUES)
+            boxes = _map(path / BOXES) if BOXES in manifest.checksums else None
+        except (OSError, ValueError, EOFError) as error:
+            raise _damaged(path, str(error)) from error
+        expected: list[tuple[str, object, object]] = [
+            (NAMES, len(names), manifest.pictures),
+            (OFFSETS, (str(offsets.dtype), offsets.shape), ("int64", (manifest.pictures + 1,))),
+            (VALUES, (str(values.dtype), values.shape), ("float16", (manifest.vectors, manifest.dim))),
+        ]
+        if boxes is not None:
+            expected.append((BOXES, (str(boxes.dtype), boxes.shape), ("float32", (manifest.vectors, 4))))
+        for file, got, wanted in expected:
+            if got != wanted:
+                raise _damaged(path, f"{file} has {got} where the manifest says {wanted}")
+        if offsets[0] != 0 or offsets[-1] != manifest.vectors or (np.diff(offsets) < 1).any():
+            raise _damaged(path, f"{OFFSETS} does not divide the vectors among the pictures")
+        return cls(path, manifest, names, offsets, values, boxes)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, picture: int) -> NDArray[np.float16]:
+        """The set of one picture by its number, [vectors, dim]."""
+        if not 0 <= picture < len(self):
+            raise IndexError(picture)
+        return self.values[self.offsets[picture] : self.offsets[picture + 1]]
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return self.manifest.dim
+
+    @property
+    def kind(self) -> Kind:
+        """global, grid or region."""
+        return self.manifest.origin.kind
+
+    @cached_property
+    def uniform(self) -> int | None:
+        """The size of every set when they are all the same, else None."""
+        sizes = np.diff(self.offsets)
+        return int(sizes[0]) if len(sizes) and (sizes == sizes[0]).all() else None
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def index(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """The numbers of pictures by name, int64 [len(names)]."""
+        missing = [name for name in names if name not in self._places]
+        if missing:
+            shown = ", ".join(missing[:NAMES_SHOWN])
+            more = f" and {len(missing) - NAMES_SHOWN} more" if len(missing) > NAMES_SHOWN else ""
+            raise UserError(
+                f"features {self.path} lack {len(missing)} of the pictures: {shown}{more}; "
+                f"extract them again or leave these pictures out of the dataset"
+            )
+        return np.array([self._places[name] for name in names], dtype=np.int64)
+
+    def verify(self) -> None:
+        """Compare every file with its checksum."""
+        for file, wanted in self.manifest.checksums.items():
+            if checksum(self.path / file) != wanted:
+                raise _damaged(self.path, f"{file} does not match its checksum")
+
+
+def write_store(
+    folder: Path,
+    names: list[str],
+    arrays: Iterable[NDArray[Any]],
+    *,
+    kind: Kind = "region",
+    backbone: str = "imported",
+    boxes: Iterable[NDArray[Any]] | None = None,
+) -> None:
+    """Store given vectors atomically: one array [vectors, dim] or [dim] for each name, and its boxes.
+
+    For importers; one picture at a time is in memory.
+    """
+    if len(set(names)) != len(names):
+        raise UserError(f"features for {folder} name the same picture twice; give every picture one array")
+    given = iter(boxes) if boxes is not None else None
+    with atomic_folder(folder) as temporary:
+        sizes: list[int] = []
+        files: dict[str, VectorFile] = {}
+        for array in arrays:
+            vectors = np.atleast_2d(np.asarray(array))
+            number = len(sizes)
+            name = names[number] if number < len(names) else f"number {number + 1}"
+            sizes.append(len(vectors))
+            _add(files, temporary / VALUES, vectors, np.float16, name)
+            if given is not None:
+                _add(
+                    files,
+                    temporary / BOXES,
+                    np.asarray(next(given)).reshape(len(vectors), 4),
+                    np.float32,
+                    name,
+                )
+        if len(sizes) != len(names) or not names:
+            raise UserError(
+                f"features for {folder} have {len(sizes)} arrays for {len(names)} pictures; they must match"
+            )
+        for file in files.values():
+            file.finish()
+        origin = Origin(backbone=backbone, kind=kind)
+        seal(temporary, names, sizes, dim=files[VALUES].width, origin=origin)
+
+
+def _add(files: dict[str, VectorFile], path: Path, rows: NDArray[Any], dtype: Any, name: str) -> None:
+    """Append rows to the file at `path`, which is made at the first of them."""
+    if rows.ndim != 2 or not rows.size:
+        raise UserError(
+            f"features of {name} have shape {list(rows.shape)}; expected [vectors, dim], not empty"
+        )
+    if path.name not in files:
+        files[path.name] = VectorFile(path, rows.shape[1], dtype)
+    file = files[path.name]
+    if rows.shape[1] != file.width:
+        raise UserError(
+            f"features of {name} have {rows.shape[1]} values a vector, those before it {file.width}"
+        )
+    with np.errstate(over="ignore"):
+        stored = rows.astype(dtype)
+    if not np.isfinite(stored).all():
+        raise UserError(
+            f"features of {name} hold values that are not finite or too large for {np.dtype(dtype)}"
+        )
+    file.append(stored)
+
+
+def _map(path: Path) -> Any:
+    array = np.load(path, mmap_mode="r")
+    if path.stat().st_size != array.offset + array.nbytes:
+        raise ValueError(f"{path.name} is longer than its header says")
+    return array
+
+
+def _damaged(path: Path, problem: str) -> UserError:
+    return UserError(f"feature store {path} is damaged: {problem}; delete it and extract or import it again")

@@ -1,0 +1,124 @@
+"""The generalized pooling operator (GPO) of VSE-infinity and its variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lingvis.errors import UserError
+from lingvis.pooling.base import POOLERS
+from lingvis.pooling.coefficients import Coefficients
+from lingvis.pooling.sorting import sort_features
+from lingvis.types import Tokens
+
+# At inference the weights of all sizes up to this one are computed once and kept.
+KEPT_SIZE = 256
+
+
+@POOLERS.register("gpo", "generalized pooling: learned weights on the sorted values of each dimension")
+class GPO(nn.Module):
+    """Sort each dimension in descending order, then weigh the k-th largest by a learned theta_k(n).
+
+    [batch, length, dim] -> [batch, dim]. Chen et al., "Learning the Best Pooling Strategy for Visual Semantic
+    Embedding": pooled_d = sum_k theta_k max_k(x_d), theta = softmax(g(k, n) / temperature). The defaults are
+    the paper's; `position`, `decoder`, `per_dimension` and `feature_conditioned` are the variants of its
+    supplement (the last two need `dim`). The weights depend on the size n of the set alone, so they are
+    computed once for every size, not for every set, except when conditioned on features.
+    """
+
+    def __init__(
+        self,
+        *,
+        position: str = "sincos",
+        decoder: str = "bigru",
+        code_dim: int = 32,
+        hidden: int = 32,
+        temperature: float = 0.1,
+        max_size: int = 128,
+        knots: int = 20,
+        per_dimension: bool = False,
+        feature_conditioned: bool = False,
+        dim: int | None = None,
+    ) -> None:
+        super().__init__()
+        if dim is None and (per_dimension or feature_conditioned):
+            raise UserError("GPO per dimension or conditioned on features needs 'dim', the vectors' size")
+        self.per_dimension, self.feature_conditioned = per_dimension, feature_conditioned
+        self.coefficients = Coefficients(
+            position=position,
+            decoder=decoder,
+            code_dim=code_dim,
+            hidden=hidden,
+            temperature=temperature,
+            max_size=max_size,
+            knots=knots,
+            outputs=dim if per_dimension and dim else 1,
+            feature_dim=dim if feature_conditioned and dim else 0,
+        )
+        self._kept: dict[int, Tensor] = {}
+        self.register_load_state_dict_post_hook(_forget)  # type: ignore[no-untyped-call]
+
+    def forward(self, tokens: Tokens) -> Tensor:
+        ordered = sort_features(tokens)
+        weights = self.weights(tokens.lengths, ordered)
+        with torch.autocast(ordered.device.type, enabled=False):
+            return weigh(ordered, weights)
+
+    def weights(self, lengths: Tensor, ordered: Tensor) -> Tensor:
+        """The weights of each set: lengths [batch], ordered [batch, dim, size] -> [batch, 1 or dim, size]."""
+        size = ordered.shape[-1]
+        if self.feature_conditioned:
+            return self._coefficients(lengths, size, ordered.transpose(1, 2))
+        if torch.compiler.is_compiling():  # no branch on sizes: they stay free in an exported graph
+            return self._coefficients(lengths, size)
+        if self._keeps(size):
+            if size not in self._kept:
+                self._kept[size] = self._table(lengths, size)
+            return self._kept[size][lengths - 1]
+        self._kept.clear()  # with gradients on, a step may follow even in evaluation mode
+        if size <= len(lengths):
+            return self._table(lengths, size)[lengths - 1]
+        return self._coefficients(lengths, size)
+
+    def _coefficients(self, lengths: Tensor, size: int, features: Tensor | None = None) -> Tensor:
+        weights: Tensor = self.coefficients(lengths, size, features)
+        return weights
+
+    def _keeps(self, size: int) -> bool:
+        """Whether the table of this size is worth keeping; one per dimension would take too much memory."""
+        inference = not self.training and not torch.is_grad_enabled()
+        return inference and size <= KEPT_SIZE and not self.per_dimension
+
+    def _table(self, lengths: Tensor, size: int) -> Tensor:
+        """Weights of every size from 1 to `size`, [size, outputs, size]."""
+        return self._coefficients(torch.arange(1, size + 1, device=lengths.device), size)
+
+    def train(self, mode: bool = True) -> GPO:
+        """Switch the mode; weights kept for inference are dropped."""
+        self._kept.clear()
+        return super().train(mode)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> GPO:
+        # Every move to another device or number type ends here.
+        self._kept.clear()
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+
+def weigh(ordered: Tensor, weights: Tensor) -> Tensor:
+    """ordered [batch, dim, size], weights [batch, 1 or dim, size] -> [batch, dim]; sums in the wider type."""
+    wide = torch.promote_types(ordered.dtype, weights.dtype)
+    if weights.shape[1] == 1:
+        pooled = torch.bmm(ordered.to(wide), weights.to(wide).transpose(1, 2)).squeeze(-1)
+    else:
+        pooled = (ordered * weights).sum(dim=-1)
+    return pooled.to(ordered.dtype)
+
+
+def _forget(module: nn.Module, incompatible: Any) -> None:
+    """Weights were loaded: what was computed from the old ones is dropped."""
+    assert isinstance(module, GPO)
+    module._kept.clear()

@@ -1,0 +1,62 @@
+"""CUDA graphs: a small model's step is hundreds of short kernels, and launching them takes longer than running them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+Encode = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+
+# A shape is captured when it comes this often: a rare one (the last batch of an epoch) is not worth it.
+CAPTURE_AT = 3
+
+
+class GraphedCalls:
+    """Calls of `encode` over a model's parameters, forward and backward, recorded once for each shape and replayed.
+
+    The recorded calls must not wait for the device or read its values on the host.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self._seen: Counter[Hashable] = Counter()
+        self._graphs: dict[Hashable, Any] = {}
+        self._pool = torch.cuda.graph_pool_handle()
+
+    def __call__(
+        self, shape: Hashable, encode: Encode, inputs: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """`encode(*inputs)`; `shape` names everything that a recording depends on."""
+        if shape not in self._graphs:
+            self._seen[shape] += 1
+            if self._seen[shape] < CAPTURE_AT:
+                return encode(*inputs)
+            self._graphs[shape] = self._capture(encode, inputs)
+        found: tuple[Tensor, Tensor] = self._graphs[shape](*inputs)
+        return found
+
+    def _capture(self, encode: Encode, inputs: tuple[Tensor, Tensor]) -> Any:
+        """Record; the trial calls that this makes leave no trace in running statistics."""
+        buffers = {name: buffer.clone() for name, buffer in self._model.named_buffers()}
+        call = _Call(self._model, encode)
+        graphed = torch.cuda.make_graphed_callables(call, inputs, pool=self._pool)
+        with torch.no_grad():
+            for name, buffer in self._model.named_buffers():
+                buffer.copy_(buffers[name])
+        return graphed
+
+
+class _Call(nn.Module):
+    """A function as a module, so that the parameters it uses are known."""
+
+    def __init__(self, model: nn.Module, function: Encode) -> None:
+        super().__init__()
+        self.model = model
+        self._function = function
+
+    def forward(self, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+        return self._function(first, second)

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lingvis.data.dataset import PROBLEMS_SHOWN, Dataset, read_rows, write_rows
+from lingvis.data.rows import Row
+from lingvis.errors import UserError
+
+GOOD = b'{"image": "a.jpg", "split": "train", "captions": {"en": ["A dog."]}}\n'
+
+
+def make(
+    path: Path, content: bytes, *, images: tuple[str, ...] = ("a.jpg", "b.jpg"), name: str = "captions.jsonl"
+) -> Path:
+    for image in images:
+        file = path / "images" / image
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"")
+    (path / name).write_bytes(content)
+    return path
+
+
+def message(path: Path) -> str:
+    with pytest.raises(UserError) as caught:
+        Dataset.open(path)
+    return str(caught.value)
+
+
+def test_all_problems_of_a_file_are_reported_at_once_by_line(tmp_path: Path) -> None:
+    lines = [
+        GOOD.strip(),
+        b'{"image": "b.jpg", "split": "train", "captions": ',
+        b'{"image": "b.jpg", "split": "dev", "captions": {"en": ["x"]}}',
+        b"",
+        b'{"image": "a.jpg", "split": "train", "captions": {"en": ["x"]}}',
+        b'{"image": "c.jpg", "split": "train", "captions": {"en": ["x"]}}',
+        b'{"image": "d.jpg", "split": "x", "captions": {"en": "x", "E": [""]}}',
+        b'{"image": "b.jpg", "split": "val", "captions": {"de": ["K\xe4se"]}}',
+        b'"a.jpg"',
+    ]
+    text = message(make(tmp_path, b"\n".join(lines)))
+    found = [line.strip() for line in text.splitlines()[1:]]
+    expected = [
+        "line 2: bad JSON",
+        "line 3: unknown split 'dev'",
+        "line 5: image 'a.jpg' stands on line 1 already",
+        "line 6: image 'c.jpg' is missing from images/",
+        "line 7: unknown split 'x'",
+        "line 7: captions.en: input should be a valid array",
+        "line 7: captions.E: bad language code 'E'",
+        "line 7: captions.E.0: empty caption",
+        "line 7: image 'd.jpg' is missing from images/",
+        "line 8: not UTF-8 at byte ",
+        "line 9: expected an object",
+    ]
+    assert "captions.jsonl has 11 problems" in text
+    assert len(found) == len(expected)
+    for line in expected:
+        assert any(actual.startswith(line) for actual in found), (line, found)
+    numbers = [int(line.split()[1].rstrip(":")) for line in found]
+    assert sorted(numbers) == [2, 3, 5, 6, 7, 7, 7, 7, 7, 8, 9]
+
+
+def test_a_long_list_of_problems_is_cut_but_counted(tmp_path: Path) -> None:
+    text = message(make(tmp_path, b"{\n" * 50))
+    assert "50 problems" in text
+    assert text.count("bad JSON") == PROBLEMS_SHOWN
+    assert f"and {50 - PROBLEMS_SHOWN} more" in text
+
+
+def test_one_problem_is_not_plural(tmp_path: Path) -> None:
+    assert "has 1 problem;" in message(make(tmp_path, b"{"))
+
+
+@pytest.mark.parametrize("prefix", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path, prefix: bytes, ending: bytes) -> None:
+    dataset = Dataset.open(make(tmp_path, prefix + GOOD.replace(b"\n", ending)))
+    assert [row.image for row in dataset.rows] == ["a.jpg"]
+    assert dataset.rows[0].captions == {"en": ("A dog.",)}
+
+
+def test_a_line_separator_inside_a_caption_ends_no_line(tmp_path: Path) -> None:
+    row = Row(image="a.jpg", split="train", captions={"en": ("one\u2028two\x85three",)})
+    make(tmp_path, b"")
+    write_rows(tmp_path / "captions.jsonl", [row])
+    assert Dataset.open(tmp_path).rows == [row]
+
+
+def test_compressed_captions(tmp_path: Path) -> None:
+    dataset = Dataset.open(make(tmp_path, gzip.compress(GOOD), name="captions.jsonl.gz"))
+    assert len(dataset.rows) == 1
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "block type", "plain"])
+def test_damaged_gzip_is_one_sentence(tmp_path: Path, damage: str) -> None:
+    packed = bytearray(gzip.compress(GOOD * 200))
+    if damage == "truncated":
+        packed = packed[: len(packed) // 2]
+    elif damage == "flipped":
+        packed[len(packed) // 2] ^= 0xFF
+    elif damage == "block type":
+        packed[10] |= 0b110  # the first deflate block gets the reserved type
+    else:
+        packed = bytearray(GOOD)
+    text = message(make(tmp_path, bytes(packed), name="captions.jsonl.gz"))
+    assert "captions.jsonl.gz cannot be read" in text
+    assert "\n" not in text
+
+
+def test_both_files_none_and_empty_are_refused(tmp_path: Path) -> None:
+    make(tmp_path, GOOD)
+    (tmp_path / "captions.jsonl.gz").write_bytes(gzip.compress(GOOD))
+    assert "has both captions.jsonl and captions.jsonl.gz" in message(tmp_path)
+    (tmp_path / "captions.jsonl.gz").unlink()
+    (tmp_path / "captions.jsonl").unlink()
+    assert "is it a dataset folder?" in message(tmp_path)
+    assert "is empty" in message(make(tmp_path, b"\n\n"))
+    assert "no dataset folder at" in message(tmp_path / "nowhere")
+
+
+def test_pictures_may_only_be_missing_when_there_are_features(tmp_path: Path) -> None:
+    (tmp_path / "captions.jsonl").write_bytes(GOOD)
+    assert "has no images/ folder" in message(tmp_path)
+    (tmp_path / "features").mkdir()
+    assert len(Dataset.open(tmp_path).rows) == 1
+
+
+def test_pictures_in_subfolders_are_found(tmp_path: Path) -> None:
+    row = GOOD.replace(b"a.jpg", b"x/y/a.jpg")
+    assert Dataset.open(make(tmp_path, row, images=("x/y/a.jpg",))).rows[0].image == "x/y/a.jpg"
+
+
+def some_rows() -> list[Row]:
+    return [
+        Row(
+            image="a.jpg", split="train", captions={"en": ("a0", "a1"), "de": ("a2",)}, parallel={"fr": "ap"}
+        ),
+        Row(image="b.jpg", split="train", captions={"de": ("b0",)}),
+        Row(image="c.jpg", split="val", captions={"en": ("c0",), "cs": ()}),
+        Row(image="d.jpg", split="train", captions={"en": ("d0", "d1", "d2")}),
+    ]
+
+
+def test_captions_map_to_images_as_a_plain_loop_says(tmp_path: Path) -> None:
+    dataset = Dataset(tmp_path, some_rows())
+    for languages in (None, ["en"], ["de"], ["de", "en"]):
+        captions = dataset.captions("train", languages)
+        expected = [
+            (row.image, lang, text)
+            for row in dataset.rows
+            if row.split == "train"
+            for lang, texts in row.captions.items()
+            if languages is None or lang in languages
+            for text in texts
+        ]
+        got = zip(captions.image_of, captions.langs, captions.texts, strict=True)
+        assert [(captions.images[image], lang, text) for image, lang, text in got] == expected
+        assert captions.image_of.dtype == np.int64
+        assert len(set(captions.images)) == len(captions.images) == len(set(captions.image_of.tolist()))
+    assert dataset.captions("train", ["de"]).images == ["a.jpg", "b.jpg"]
+    assert dataset.captions("train", source="parallel").texts == ["ap"]
+    assert dataset.languages == ["en", "de"]
+
+
+@pytest.mark.parametrize(
+    ("split", "languages", "expected"),
+    [
+        ("dev", None, "unknown split 'dev'; choose one of: train, val, test"),
+        ("train", ["en", "fr"], "no captions in fr in split train; that split has: de, en"),
+        ("test", None, "no captions in any language in split test; that split has: none"),
+    ],
+)
+def test_asking_for_what_is_not_there(
+    tmp_path: Path, split: str, languages: list[str] | None, expected: str
+) -> None:
+    with pytest.raises(UserError, match=expected):
+        Dataset(tmp_path, some_rows()).captions(split, languages)
+
+
+def test_fingerprint_follows_the_content(tmp_path: Path) -> None:
+    first = Dataset.open(make(tmp_path, GOOD)).fingerprint
+    assert Dataset.open(tmp_path).fingerprint == first
+    assert Dataset.open(make(tmp_path, GOOD.replace(b"dog", b"cat"))).fingerprint != first
+
+
+def test_written_rows_are_read_again(tmp_path: Path) -> None:
+    write_rows(tmp_path / "captions.jsonl", some_rows())
+    assert read_rows(tmp_path / "captions.jsonl", None) == (some_rows(), [])
+    assert all(json.loads(line) for line in (tmp_path / "captions.jsonl").read_text().splitlines())

@@ -1,0 +1,327 @@
+"""import_dataset: whole or not at all, the same import twice changes nothing, stored things survive."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from lingvis.data.dataset import Dataset
+from lingvis.data.importers import import_dataset
+from lingvis.errors import UserError
+
+
+def make_source(folder: Path, captions: dict[str, str] | None = None) -> Path:
+    captions = captions or {"a.jpg": "A dog.", "x/b.jpg": "A cat."}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in captions:
+        file = folder / "images" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(f"picture {name}".encode())
+    lines = [f"{name},{text},en,train" for name, text in captions.items()]
+    (folder / "t.csv").write_text("image,caption,lang,split\n" + "\n".join(lines) + "\n")
+    return folder / "t.csv"
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Every file with its inode, time and content."""
+    return {
+        file.relative_to(folder).as_posix(): (file.stat().st_ino, file.stat().st_mtime_ns, file.read_bytes())
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {name: found[2] for name, found in snapshot(folder).items()}
+
+
+def refused(*arguments: Any, **options: Any) -> str:
+    with pytest.raises(UserError) as caught:
+        import_dataset(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def write_features(folder: Path, names: list[str], arrays: Iterable[NDArray[Any]]) -> None:
+    folder.mkdir(parents=True)
+    (folder / "names.json").write_text(json.dumps(names))
+    np.save(folder / "values.npy", np.stack(list(arrays)))
+
+
+def test_pictures_are_linked_and_the_result_opens(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    result = import_dataset("table", source, tmp_path / "out")
+    assert result.changed
+    assert result.dataset.path == tmp_path / "out"
+    again = Dataset.open(tmp_path / "out")
+    assert again == result.dataset
+    assert again.fingerprint == result.dataset.fingerprint
+    assert [(row.image, row.captions) for row in again.rows] == [
+        ("a.jpg", {"en": ("A dog.",)}),
+        ("x/b.jpg", {"en": ("A cat.",)}),
+    ]
+    for name in ("a.jpg", "x/b.jpg"):
+        assert (tmp_path / "out" / "images" / name).samefile(tmp_path / "in" / "images" / name)
+    assert sorted(os.listdir(tmp_path)) == ["in", "out"]
+
+
+def test_a_linked_picture_of_a_symbolic_link_is_a_real_file(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    (tmp_path / "in" / "images" / "a.jpg").rename(tmp_path / "real.jpg")
+    (tmp_path / "in" / "images" / "a.jpg").symlink_to("../../real.jpg")
+    import_dataset("table", source, tmp_path / "out")
+    assert not (tmp_path / "out" / "images" / "a.jpg").is_symlink()
+    assert (tmp_path / "out" / "images" / "a.jpg").read_bytes() == b"picture a.jpg"
+
+
+def test_pictures_from_another_disk_are_copied(tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("needs a second file system")
+    source = make_source(tmp_path / "in")
+    target = shared / f"lingvis-{os.getpid()}-{tmp_path.name}"
+    try:
+        import_dataset("table", source, target)
+        assert (target / "images" / "a.jpg").read_bytes() == b"picture a.jpg"
+        assert not (target / "images" / "a.jpg").samefile(tmp_path / "in" / "images" / "a.jpg")
+    finally:
+        subprocess.run(["rm", "-r", str(target)], check=True)
+
+
+def test_the_same_import_again_changes_nothing(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    import_dataset("table", source, tmp_path / "out")
+    before = snapshot(tmp_path / "out")
+    result = import_dataset("table", source, tmp_path / "out")
+    assert not result.changed
+    assert snapshot(tmp_path / "out") == before
+    # The source may have moved meanwhile.
+    (tmp_path / "in").rename(tmp_path / "moved")
+    assert not import_dataset("table", tmp_path / "moved" / "t.csv", tmp_path / "out").changed
+    assert snapshot(tmp_path / "out") == before
+
+
+def test_a_changed_source_is_imported_again_and_features_survive(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    out = tmp_path / "out"
+    import_dataset("table", source, out)
+    (out / "features" / "grid" / "deep").mkdir(parents=True)
+    (out / "features" / "grid" / "deep" / "values.npy").write_bytes(b"vectors")
+    (out / "notes.md").write_text("mine")
+    make_source(tmp_path / "in", {"a.jpg": "A brown dog.", "x/b.jpg": "A cat."})
+    assert import_dataset("table", source, out).changed
+    assert Dataset.open(out).rows[0].captions == {"en": ("A brown dog.",)}
+    assert (out / "features" / "grid" / "deep" / "values.npy").read_bytes() == b"vectors"
+    assert (out / "notes.md").read_text() == "mine"
+    before = content(out)
+    make_source(tmp_path / "in", {"a.jpg": "A brown dog.", "c.jpg": "New."})
+    assert "no longer fit" in refused("table", source, out)
+    assert content(out) == before
+    import_dataset("table", source, out, force=True)
+    assert [row.image for row in Dataset.open(out).rows] == ["a.jpg", "c.jpg"]
+    assert not (out / "features").exists()
+    assert not (out / "images" / "x").exists()
+    assert (out / "notes.md").read_text() == "mine"
+
+
+def test_a_changed_picture_is_noticed(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    import_dataset("table", source, tmp_path / "out")
+    picture = tmp_path / "in" / "images" / "a.jpg"
+    picture.unlink()  # written anew, as programs that save pictures do
+    picture.write_bytes(b"a better picture")
+    assert import_dataset("table", source, tmp_path / "out").changed
+    assert (tmp_path / "out" / "images" / "a.jpg").read_bytes() == b"a better picture"
+
+
+def test_a_target_with_a_missing_picture_is_mended(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    import_dataset("table", source, tmp_path / "out")
+    (tmp_path / "out" / "features").mkdir()
+    (tmp_path / "out" / "features" / "grid").mkdir()
+    (tmp_path / "out" / "features" / "grid" / "v").write_bytes(b"v")
+    (tmp_path / "out" / "images" / "a.jpg").unlink()
+    assert import_dataset("table", source, tmp_path / "out").changed
+    assert len(Dataset.open(tmp_path / "out").rows) == 2
+    assert (tmp_path / "out" / "features" / "grid" / "v").read_bytes() == b"v"
+
+
+def test_edited_captions_are_not_overwritten(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    import_dataset("table", source, tmp_path / "out")
+    file = tmp_path / "out" / "captions.jsonl"
+    file.write_text(file.read_text().replace("dog", "poodle"))
+    assert "were edited after the import" in refused("table", source, tmp_path / "out")
+    (tmp_path / "out" / "images" / "a.jpg").unlink()
+    assert "were edited after the import" in refused("table", source, tmp_path / "out")
+    assert "poodle" in file.read_text()
+    import_dataset("table", source, tmp_path / "out", force=True)
+    assert "poodle" not in file.read_text()
+
+
+def test_a_target_made_otherwise_needs_force(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    other = make_source(tmp_path / "other", {"a.jpg": "Something else."})
+    out = tmp_path / "out"
+    import_dataset("table", source, out)
+    before = content(out)
+    assert "was not imported from" in refused("table", other, out)
+    assert "was not imported from" in refused("table", source, out, split="val")
+    (out / "import.json").unlink()
+    assert "was not imported from" in refused("table", source, out)
+    assert content(out) == {name: value for name, value in before.items() if name != "import.json"}
+    import_dataset("table", other, out, force=True)
+    assert [row.image for row in Dataset.open(out).rows] == ["a.jpg"]
+
+
+def test_not_even_force_empties_a_folder_that_is_no_dataset(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    home = tmp_path / "home"
+    home.mkdir()
+    assert import_dataset("table", source, home).changed  # empty: fine
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "letter.txt").write_text("dear")
+    assert "holds other files and is no dataset" in refused("table", source, tmp_path / "docs", force=True)
+    assert content(tmp_path / "docs") == {"letter.txt": b"dear"}
+    assert "is a file" in refused("table", source, tmp_path / "docs" / "letter.txt", force=True)
+
+
+@pytest.mark.parametrize("target", ["in", "in/out", "."])
+def test_source_and_target_may_not_lie_in_one_another(tmp_path: Path, target: str) -> None:
+    make_source(tmp_path / "in")
+    before = content(tmp_path)
+    text = refused("sidecar", tmp_path / "in", tmp_path / target, language="en", force=True)
+    assert "lie in one another" in text
+    assert content(tmp_path) == before
+
+
+def test_missing_and_ambiguous_pictures(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    (tmp_path / "in" / "images").rename(tmp_path / "photos")
+    text = refused("table", source, tmp_path / "out")
+    assert "2 of 2 pictures are not below" in text
+    assert "--images" in text
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "photos" / "deep").mkdir()
+    (tmp_path / "photos" / "x" / "b.jpg").rename(tmp_path / "photos" / "deep" / "b.jpg")
+    result = import_dataset("table", source, tmp_path / "out", images=tmp_path / "photos")
+    assert (result.dataset.images_dir / "x" / "b.jpg").read_bytes() == b"picture x/b.jpg"
+    (tmp_path / "photos" / "b.jpg").write_bytes(b"")
+    text = refused("table", source, tmp_path / "out2", images=tmp_path / "photos")
+    assert "as b.jpg and deep/b.jpg; keep one" in text
+    assert "no folder of pictures" in refused("table", source, tmp_path / "out2", images=tmp_path / "no")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"format": "tables"}, "unknown import format 'tables'; choose one of: coco, karpathy"),
+        ({"language": "english"}, "--lang: bad language code 'english'"),
+        ({"split": "x"}, "--split: unknown split 'x'"),
+    ],
+)
+def test_bad_options(tmp_path: Path, options: dict[str, str], expected: str) -> None:
+    source = make_source(tmp_path / "in")
+    format = options.pop("format", "table")
+    assert expected in refused(format, source, tmp_path / "out", **options)
+
+
+def test_an_import_that_fails_late_leaves_the_old_dataset(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    array = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.save(folder / "train_ims.npy", array)
+    (folder / "train_caps.txt").write_text("a\nb\n")
+    out = tmp_path / "out"
+    import_dataset("precomp", folder, out, write_features=write_features)
+    before = snapshot(out)
+
+    def fails(target: Path, names: list[str], arrays: Iterable[NDArray[Any]]) -> None:
+        write_features(target, names, arrays)
+        raise OSError("No space left on device")
+
+    (folder / "train_caps.txt").write_text("a\nc\n")
+    with pytest.raises(OSError, match="No space left"):
+        import_dataset("precomp", folder, out, write_features=fails)
+    assert snapshot(out) == before
+    assert sorted(os.listdir(tmp_path)) == ["in", "out"]
+
+
+def test_features_of_precomp_are_written_and_renewed(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    array = np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.save(folder / "train_ims.npy", np.repeat(array, 2, axis=0))
+    (folder / "train_caps.txt").write_text("a\nb\nc\nd\ne\nf\n")
+    out = tmp_path / "out"
+    with pytest.raises(ValueError, match="write_features"):
+        import_dataset("precomp", folder, out)
+    result = import_dataset("precomp", folder, out, write_features=write_features)
+    assert [row.captions["en"] for row in result.dataset.rows] == [("a", "b"), ("c", "d"), ("e", "f")]
+    stored = out / "features" / "precomp"
+    assert json.loads((stored / "names.json").read_text()) == [row.image for row in result.dataset.rows]
+    np.testing.assert_array_equal(np.load(stored / "values.npy"), array[:, None])
+    assert not (out / "images").exists()
+    assert not import_dataset("precomp", folder, out, write_features=write_features).changed
+    (out / "features" / "mine").mkdir()
+    (out / "features" / "mine" / "v").write_bytes(b"v")
+    np.save(folder / "train_ims.npy", np.repeat(array + 1, 2, axis=0))
+    assert import_dataset("precomp", folder, out, write_features=write_features).changed
+    np.testing.assert_array_equal(np.load(stored / "values.npy"), array[:, None] + 1)
+    assert (out / "features" / "mine" / "v").read_bytes() == b"v"
+
+
+def test_a_killed_import_leaves_the_old_dataset_and_can_be_repeated(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    np.save(folder / "train_ims.npy", np.arange(8, dtype=np.float32).reshape(2, 4))
+    (folder / "train_caps.txt").write_text("a\nb\n")
+    import_dataset("precomp", folder, out, write_features=write_features)
+    before = content(out)
+    (folder / "train_caps.txt").write_text("a\nc\n")
+    program = textwrap.dedent(
+        """
+        import sys
+        from lingvis.data.importers import import_dataset
+
+        def write(folder, names, arrays):
+            folder.mkdir(parents=True)
+            (folder / "half").write_text("half")
+            print("writing", flush=True)
+            sys.stdin.read()
+
+        import_dataset("precomp", sys.argv[1], sys.argv[2], write_features=write)
+        """
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(folder), str(out)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert content(out) == before
+    assert import_dataset("precomp", folder, out, write_features=write_features).changed
+    assert Dataset.open(out).rows[1].captions == {"en": ("c",)}
+
+
+def test_importing_the_formats_loads_nothing_heavy() -> None:
+    heavy = ("torch", "pyarrow", "PIL", "matplotlib")
+    program = f"import sys, lingvis.data.importers; print(*(m for m in {heavy} if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

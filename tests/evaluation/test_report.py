@@ -1,0 +1,178 @@
+"""Tables, example queries and the page of results."""
+
+from __future__ import annotations
+
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from lingvis.data.dataset import Dataset
+from lingvis.evaluation.evaluate import Embedded, embed, measure
+from lingvis.evaluation.examples import Answer, Example, Examples, examples
+from lingvis.evaluation.page import write_page
+from lingvis.evaluation.ranks import ranks
+from lingvis.evaluation.report import markdown, table
+
+
+@pytest.fixture
+def embedded(dataset: Dataset, hashed: Any) -> Embedded:
+    return embed([hashed()], dataset)
+
+
+def test_markdown_has_a_row_a_language(embedded: Embedded) -> None:
+    report = measure(embedded)
+    text = markdown(report)
+    line = next(line for line in text.splitlines() if line.startswith("| de "))
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    german = report["languages"]["de"]
+    assert cells[:4] == ["de", "10", "20", f"{german['i2t']['R@1']:.1f}"]
+    assert cells[8:] == [f"{german['t2i']['R@10']:.1f}", f"{german['mR']:.1f}", f"{german['rsum']:.1f}"]
+    assert text.startswith("hashed on tiny, split test, protocol all\n")
+    assert f"A {report['A']:.1f}; " in text
+    assert "HA" not in text
+
+
+def test_the_table_fits_a_terminal_of_80_columns(embedded: Embedded) -> None:
+    report = measure(embedded)
+    report["languages"]["zh-Hant"] = report["languages"]["en"] | {
+        "images": 5000,
+        "captions": 25000,
+        "rsum": 600.0,
+    }
+    out = io.StringIO()
+    Console(file=out, width=80).print(table(report))
+    assert "…" not in out.getvalue()
+    assert re.search(r"zh-Hant +5,000 +25,000 ", out.getvalue())
+    assert "600.0" in out.getvalue()
+
+
+def test_examples_have_the_rank_that_was_measured(embedded: Embedded) -> None:
+    found = examples(embedded, queries=5).queries
+    assert len(found) == 3 * 2 * 5
+    checked = set()
+    for pool, scorer in zip(embedded.pools, embedded.scorers, strict=True):
+        places = ranks(scorer, pool.image_of)
+        for example in (each for each in found if each.lang == pool.lang):
+            if example.direction == "t2i":
+                number = pool.texts.index(example.query)
+                assert example.rank == places.t2i[number] + 1
+                assert example.candidates == len(pool.images)
+                right = [answer.item == pool.images[pool.image_of[number]] for answer in example.answers]
+            else:
+                number = pool.images.index(example.query)
+                assert example.rank == places.i2t[number] + 1
+                own = {text for text, image in zip(pool.texts, pool.image_of, strict=True) if image == number}
+                right = [answer.item in own for answer in example.answers]
+            assert [answer.right for answer in example.answers] == right
+            assert len(example.answers) == 5
+            assert [a.score for a in example.answers] == sorted(
+                (a.score for a in example.answers), reverse=True
+            )
+            checked.add(min(example.rank, 6))
+    assert {1, 6} <= checked
+
+
+def test_examples_depend_on_the_seed_alone(embedded: Embedded) -> None:
+    assert examples(embedded, seed=3) == examples(embedded, seed=3)
+    assert examples(embedded, seed=3) != examples(embedded, seed=4)
+    assert len(examples(embedded, queries=100).queries) == 24 + 12 + 12 + 12 + 20 + 10
+
+
+def test_a_tie_puts_the_right_answer_behind(dataset: Dataset, hashed: Any) -> None:
+    class Collapsed(hashed):  # type: ignore[misc]
+        def embed_images(self, names: list[str]) -> Any:
+            return np.ones((len(names), 8), dtype=np.float32)
+
+        def embed_texts(self, texts: list[str], langs: list[str]) -> Any:
+            return self.embed_images(texts)
+
+    for example in examples(embed([Collapsed()], dataset, languages=["en"])).queries:
+        assert example.rank == (12 if example.direction == "t2i" else 23)
+        assert not any(answer.right for answer in example.answers)
+
+
+class Reader(HTMLParser):
+    """Collects tags with their attributes, and checks that they close in order."""
+
+    EMPTY = ("meta", "img", "line", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(path: Path) -> Reader:
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def test_the_page_marks_right_and_wrong_and_asks_for_nothing(embedded: Embedded, tmp_path: Path) -> None:
+    drawn = examples(embedded, seed=7)
+    found = drawn.queries
+    path = tmp_path / "out" / "page.html"
+    write_page(path, measure(embedded), drawn)
+    page = read(path)
+    marks = [attrs["class"] for tag, attrs in page.tags if tag == "li" and "class" in attrs]
+    answers = [answer.right for example in found for answer in example.answers]
+    assert marks.count("right") == sum(answers) > 0
+    assert marks.count("wrong") == len(answers) - sum(answers) > 0
+    sources = [attrs.get("src") or "" for tag, attrs in page.tags if tag == "img"]
+    assert len(sources) == sum(len(each.answers) if each.direction == "t2i" else 1 for each in found)
+    assert all(source.startswith("data:image/jpeg;base64,") for source in sources)
+    assert not any(tag in ("script", "link", "iframe") for tag, _ in page.tags)
+    assert "http" not in re.sub(r'http-equiv="[^"]*"|base64,[^"]*', "", path.read_text(encoding="utf-8"))
+    assert "drawn at random (seed 7)" in page.text
+    assert sum(tag == "rect" for tag, _ in page.tags) == 3
+    assert sum(attrs.get("class") == "chance" for _, attrs in page.tags) == 3
+    assert sum(attrs.get("dir") == "auto" for _, attrs in page.tags) == sum(
+        1 if each.direction == "t2i" else len(each.answers) for each in found
+    )
+
+
+def test_captions_and_names_cannot_become_markup(embedded: Embedded, tmp_path: Path) -> None:
+    evil = "<script>alert('x')</script> & \"y\""
+    report = measure(embedded) | {"model": evil, "dataset": evil}
+    found = (
+        Example("en", "t2i", evil, (Answer('"><img src=x>.png', 0.5, True),), 1, 12),
+        Example("en", "i2t", '"><b>.png', (Answer(evil, 0.5, False),), 3, 24),
+    )
+    path = tmp_path / "page.html"
+    write_page(path, report, Examples(found, 0, embedded.dataset.images_dir))
+    page = read(path)
+    assert not any(tag in ("script", "img") for tag, _ in page.tags)
+    assert page.text.count(evil) == 6
+    assert '"><img src=x>.png' in page.text
+
+
+def test_a_dataset_without_pictures_gets_names(embedded: Embedded, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    found = examples(embedded, queries=1).queries
+    write_page(path, measure(embedded), Examples(found, 0, tmp_path / "nowhere"))
+    page = read(path)
+    assert not any(tag == "img" for tag, _ in page.tags)
+    assert found[0].answers[0].item in page.text
