@@ -64,12 +64,16 @@ class OptimizerSection(_Section):
 
 
 class ScheduleSection(_Section):
-    """Learning rate over time: `step` multiplies by `factor` from each epoch in `epochs` on; both warm up linearly."""
+    """Learning rate over time; epochs count from 0.
+
+    step: times `factor` from each epoch in `epochs` on. cosine: falls to zero. warmup_epochs: epochs in which
+    the rate rises linearly from zero to what it would be.
+    """
 
     name: Literal["step", "cosine"]
     epochs: list[int] = []
     factor: Annotated[float, Field(gt=0, le=1)] = 0.1
-    warmup_steps: Annotated[int, Field(ge=0)] = 0
+    warmup_epochs: list[int] = []
 
 
 class TrainingSection(_Section):

@@ -29,5 +29,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
     if device.type == "cuda":
         torch.set_float32_matmul_precision("highest" if name == "float32" else "high")
         torch.backends.cudnn.allow_tf32 = name != "float32"
-    bfloat16 = name == "bfloat16" or (name == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
+    bfloat16 = name == "bfloat16" or (
+        name == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported()
+    )
     return torch.bfloat16 if bfloat16 else torch.float32

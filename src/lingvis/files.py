@@ -47,7 +47,8 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
         for entry in temporary.rglob("*"):
-            if not entry.is_symlink():
+            # A hard link to a file that existed before has its content on the disk already.
+            if not entry.is_symlink() and (entry.is_dir() or entry.stat().st_nlink == 1):
                 sync(entry)
         sync(temporary)
         replace_folder(temporary, path)
@@ -61,7 +62,12 @@ def replace_folder(source: Path, target: Path) -> None:
     if target.exists():
         old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
         os.replace(target, old)
-    os.replace(source, target)
+    try:
+        os.replace(source, target)
+    except OSError:
+        if old is not None:
+            os.replace(old, target)
+        raise
     sync(target.parent)
     if old is not None:
         shutil.rmtree(old)

@@ -184,12 +184,11 @@ def pooling_table(result: dict[str, Any]) -> str:
             f"{_short(rows[p]['smaller']['mean'])} / {_short(rows[p]['larger']['mean'])}" for p in PATTERNS
         ]
         lines.append(f"| {label} | " + " | ".join([*numbers, _short(result["designs"][label]["all"])]) + " |")
-    best = result["best"]
+    best = ", ".join(f"{label} ({group})" for group, label in result["best"].items())
     lines += [
         "",
-        f"RMSE of the coefficients, mean of {len(result['seeds'])} seeds; unseen sizes: smaller / larger. Lowest "
-        f"mean over the patterns: {best['seen']} on seen sizes, {best['smaller']} on smaller and "
-        f"{best['larger']} on larger ones, {best['all']} over all.",
+        f"RMSE of the coefficients, mean of {len(result['seeds'])} seeds; unseen sizes: smaller / larger. "
+        f"Lowest mean over the patterns: {best}.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -213,7 +212,8 @@ def draw(result: dict[str, Any], path: Path) -> None:
         lowest = min(row[x] for row in grid)
         for y, row in enumerate(grid):
             weight = "bold" if _short(row[x]) == _short(lowest) else "normal"
-            axes.text(x, y, _short(row[x]), ha="center", va="center", weight=weight)
+            colour = "white" if row[x] > 0.1 else "black"
+            axes.text(x, y, _short(row[x]), ha="center", va="center", weight=weight, color=colour)
     names = [pattern for _, pattern in columns]
     axes.set_xticks(range(len(columns)), names)
     axes.set_yticks(range(len(labels)), labels)

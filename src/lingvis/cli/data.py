@@ -58,7 +58,7 @@ def import_(
         write_features=write_store,
     )
     if json:
-        print_json(result.summary())
+        print_json({"changed": result.changed, "images": len(result.dataset.rows), "notes": result.notes})
         return
     for note in result.notes:
         print(f"note: {note}")
@@ -66,3 +66,33 @@ def import_(
     print(
         f"{dataset}: {state}, {len(result.dataset.rows)} images, languages: {', '.join(result.dataset.languages)}"
     )
+
+
+@app.command
+def show(dataset: Path, /, *, sheet: Path | None = None, json: bool = False) -> None:
+    """Count images, captions, words and vocabularies by language and split; draw a contact sheet.
+
+    Parameters
+    ----------
+    dataset: Path
+        The dataset folder.
+    sheet: Path
+        Write sample pictures with their captions to this PNG file.
+    json: bool
+        Print JSON instead of a table.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.data.dataset import Dataset
+    from lingvis.data.show import describe, to_text
+    from lingvis.text.segment import words
+
+    opened = Dataset.open(dataset)
+    description = describe(opened, words)
+    if json:
+        print_json(description)
+    else:
+        print(to_text(description))
+    if sheet is not None:
+        from lingvis.data.sheet import contact_sheet
+
+        contact_sheet(opened, sheet)

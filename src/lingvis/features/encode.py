@@ -99,6 +99,7 @@ class PictureEncoder:
         encoded = iter(self._forward(good, batch_size) if good else [])
         return [next(encoded) if isinstance(result, Decoded) else result for result in results]
 
+    @torch.inference_mode()
     def _forward(self, pictures: list[Decoded], batch_size: int) -> list[Encoded]:
         pixels = np.concatenate([picture.pixels for picture in pictures])
         # Crops can be many more than pictures: the backbone still sees `batch_size` at a time.
@@ -155,10 +156,12 @@ def run(
     device: torch.device,
 ) -> Tensor:
     """uint8 [batch, size, size, 3] -> the network's output in float32 on the device."""
-    mean = torch.tensor(preprocessing.mean, device=device)
     std = torch.tensor(preprocessing.std, device=device)
+    shift = torch.tensor(preprocessing.mean, device=device) / std
+    inputs = torch.from_numpy(pixels).to(device).float()
+    # A whole row of pixels at a time is several times faster than three values at a time.
+    inputs.flatten(2).mul_((1 / (255 * std)).repeat(inputs.shape[2])).sub_(shift.repeat(inputs.shape[2]))
     # Rows of RGB triples are the channels-last layout already, the faster one for convolutions.
-    inputs = (torch.from_numpy(pixels).to(device).float() / 255 - mean) / std
     inputs = inputs.permute(0, 3, 1, 2)
     with torch.autocast(device.type, torch.float16, enabled=device.type == "cuda"):
         outputs = network(inputs)
@@ -174,7 +177,7 @@ def _pool(cells: Tensor, picture: Decoded) -> Tensor:
 
 
 def _half(values: Tensor) -> NDArray[np.float16]:
-    array: NDArray[np.float16] = values.clamp(-HALF_MAX, HALF_MAX).half().contiguous().cpu().numpy()
+    array: NDArray[np.float16] = values.clamp_(-HALF_MAX, HALF_MAX).half().contiguous().cpu().numpy()
     return array
 
 

@@ -106,7 +106,7 @@ def _to_rgb(image: Image.Image) -> Image.Image:
         ground = Image.new("RGBA", image.size, "white")
         ground.alpha_composite(image.convert("RGBA"))
         return ground.convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def _square(image: Image.Image, cut: NDArray[np.float64], preprocessing: Preprocessing) -> NDArray[np.uint8]:

@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lingvis.data.dataset import Dataset
 from lingvis.embedder import Embedder, StoredEmbedder
+from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import embed, measure
+from lingvis.evaluation.examples import examples
+from lingvis.evaluation.page import write_page
+from lingvis.evaluation.protocols import find_protocol
 from lingvis.jobs.train import open_with_features
 
 
@@ -21,15 +26,30 @@ def evaluate_runs(
     page: Path | None = None,
     device: str | None = None,
 ) -> dict[str, Any]:
-    """Report of one model, or of the ensemble of several; optionally with a page of example queries."""
+    """Report of one model, or of the ensemble of several; optionally with a page of example queries.
+
+    Without `languages`, those that the models were trained on and the split has captions in.
+    """
     embedders = [Embedder.load(run, device=device) for run in runs]
     opened = [open_with_features(dataset_path, each.features["name"]) for each in embedders]
     models = [StoredEmbedder(each, store) for each, (_, store) in zip(embedders, opened, strict=True)]
-    wanted = languages or None
-    embedded = embed(models, opened[0][0], protocol=protocol, split=split, languages=wanted)
+    dataset = opened[0][0]
+    chosen = find_protocol(protocol)
+    wanted = languages or _known(embedders, dataset, chosen.split(split))
+    embedded = embed(models, dataset, protocol=chosen, split=split, languages=wanted)
     report = measure(embedded)
     if page is not None:
-        from lingvis.evaluation.page import examples, write_page
-
         write_page(page, report, examples(embedded))
     return report
+
+
+def _known(embedders: Sequence[Embedder], dataset: Dataset, split: str) -> list[str]:
+    here = set(dataset.captions(split).langs)
+    known = [lang for lang in embedders[0].languages if all(lang in each.languages for each in embedders)]
+    found = [lang for lang in known if lang in here]
+    if not found:
+        raise UserError(
+            f"{dataset.path} has no {split} captions in the model's languages ({', '.join(known) or 'none in common'}); "
+            "ask for another language with --lang to see what the model does with it"
+        )
+    return found

@@ -63,7 +63,8 @@ def train(
     schedule = make_schedule(
         **recipe.schedule.model_dump(),
         lr=recipe.optimizer.lr,
-        total_steps=plan.epochs * batch_count(len(task.lengths), plan.batch_size),
+        total_epochs=plan.epochs,
+        steps_per_epoch=batch_count(len(task.lengths), plan.batch_size),
     )
     state = fit(
         task=task,

@@ -50,17 +50,22 @@ def make_optimizer(
 
 
 def make_schedule(
-    name: str, *, lr: float, epochs: Sequence[int], factor: float, warmup_steps: int, total_steps: int
+    name: str,
+    *,
+    lr: float,
+    epochs: Sequence[int],
+    factor: float,
+    warmup_epochs: Sequence[int],
+    total_epochs: int,
+    steps_per_epoch: int,
 ) -> Schedule:
-    """(step, epoch) -> learning rate. `step` decays by `factor` at each of `epochs`; `cosine` falls to zero."""
+    """(step, epoch) -> learning rate, as `lingvis.config.ScheduleSection` describes it."""
 
     def rate(step: int, epoch: int) -> float:
-        if step < warmup_steps:
-            return lr * (step + 1) / warmup_steps
+        share = (step - epoch * steps_per_epoch + 1) / steps_per_epoch if epoch in warmup_epochs else 1.0
         if name == "step":
-            return lr * factor ** sum(epoch >= at for at in epochs)
-        progress = (step - warmup_steps) / max(1, total_steps - warmup_steps)
-        return lr * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+            return share * lr * factor ** sum(epoch >= at for at in epochs)
+        return share * lr * 0.5 * (1 + math.cos(math.pi * step / (total_epochs * steps_per_epoch)))
 
     return rate
 

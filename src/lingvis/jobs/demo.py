@@ -1,0 +1,71 @@
+"""The whole path on the built-in data: scenes -> features -> model -> numbers and a page. Offline."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from lingvis.artifact import is_artifact
+from lingvis.data.scenes import make_scenes
+from lingvis.features.extract import extract
+from lingvis.jobs.evaluate import evaluate_runs
+from lingvis.jobs.train import train
+from lingvis.recipes.build import load_recipe
+from lingvis.training.checkpoint import FILE as CHECKPOINT
+
+RECIPE = "demo"
+
+
+def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None) -> dict[str, Any]:
+    """Do every step whose result is not there yet; returns the test report."""
+    recipe = load_recipe(RECIPE)
+    run = out / "model"
+    with _Step("scenes"):
+        dataset = make_scenes(out / "scenes", scenes=scenes)
+    with _Step("features"):
+        extract(dataset, kind=recipe.data.features.rsplit("-", 1)[1], device=device)
+    if not is_artifact(run):
+        with _Step("train"):
+            train(RECIPE, dataset.path, run, resume=(run / CHECKPOINT).exists(), device=device)
+    with _Step("evaluate"):
+        return evaluate_runs([run], dataset.path, page=out / "page" / "index.html", device=device)
+
+
+def serve_page(folder: Path, port: int = 8000) -> None:
+    """Show a folder at a local address until Ctrl-C; another port is taken when this one is in use."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    try:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    with server:
+        print(f"open http://127.0.0.1:{server.server_address[1]}/ in a browser; Ctrl-C ends", flush=True)
+        server.serve_forever()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are not worth a line each."""
+
+
+class _Step:
+    """Says what is being done and how long it took."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._start = time.monotonic()
+        print(f"demo: {self._name} ...", file=sys.stderr, flush=True)
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            print(
+                f"demo: {self._name} done in {time.monotonic() - self._start:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
