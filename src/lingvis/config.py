@@ -164,7 +164,7 @@ def part_problems(
 
 def _options_model(factory: Callable[..., object], provided: frozenset[str]) -> type[BaseModel]:
     """A pydantic model of a constructor's keyword arguments."""
-    target = factory.__init__ if inspect.isclass(factory) else factory  # type: ignore[misc]
+    target = factory.__init__ if inspect.isclass(factory) else factory
     hints = get_type_hints(target)
     fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(factory).parameters.items():

@@ -52,17 +52,19 @@ def whole_numbers(rng: np.random.Generator, rows: int, dim: int) -> Floats:
     images=st.integers(1, 12),
     extra=st.integers(0, 25),
     dim=st.integers(1, 4),
-    step=st.integers(1, 13),
+    block=st.integers(1, 40),
+    strip=st.integers(1, 13),
 )
 def test_equals_the_naive_loop_with_ragged_captions_ties_and_any_block(
-    seed: int, images: int, extra: int, dim: int, step: int
+    seed: int, images: int, extra: int, dim: int, block: int, strip: int
 ) -> None:
     rng = np.random.default_rng(seed)
     image_of = ragged(rng, images, extra)
     image_emb, text_emb = whole_numbers(rng, images, dim), whole_numbers(rng, len(image_of), dim)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BLOCK_IMAGES", step)
-        patch.setattr(module, "PAIR_IMAGES", step)
+        patch.setattr(module, "BLOCK", block)
+        patch.setattr(module, "STRIP", strip)
+        patch.setattr(scorers, "PAIRS_AT_ONCE", strip)
         found = ranks(InnerProduct(image_emb, text_emb), image_of)
     assert_same(found, naive(image_emb @ text_emb.T, image_of))
 
@@ -79,12 +81,16 @@ def test_equals_the_naive_loop_on_unit_vectors_and_over_several_blocks() -> None
     assert_same(ranks(InnerProduct(image_emb, text_emb), image_of), expected)
 
 
-def test_a_memory_limit_below_one_row_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_of_several_full_strips_add_up() -> None:
     rng = np.random.default_rng(2)
-    image_of = ragged(rng, 9, 11)
-    image_emb, text_emb = whole_numbers(rng, 9, 3), whole_numbers(rng, 20, 3)
-    monkeypatch.setattr(module, "BLOCK_SCORES", 1)
-    assert_same(ranks(InnerProduct(image_emb, text_emb), image_of), naive(image_emb @ text_emb.T, image_of))
+    image_emb = rng.standard_normal((520, 24), dtype=np.float32)
+    image_of = ragged(rng, 520, 30)
+    found = ranks(InnerProduct(image_emb, image_emb[image_of]), image_of)
+    scores = image_emb.astype(np.float64) @ image_emb[image_of].T
+    right = np.arange(520)[:, None] == image_of
+    own = scores.max(axis=1, where=right, initial=-np.inf)
+    np.testing.assert_array_equal(found.i2t, ((scores > own[:, None]) & ~right).sum(axis=1))
+    np.testing.assert_array_equal(found.t2i, ((scores > own[image_of]) & ~right).sum(axis=0))
 
 
 def test_a_collapsed_model_is_last_everywhere() -> None:
@@ -124,6 +130,7 @@ def test_the_best_of_several_captions_counts() -> None:
 
 def test_any_function_can_score(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scorers, "TEXTS_AT_ONCE", 17)
+    monkeypatch.setattr(scorers, "DIAGONAL", 9)
     rng = np.random.default_rng(5)
     image_of = ragged(rng, 30, 40)
     image_emb, text_emb = np.abs(whole_numbers(rng, 30, 5)), np.abs(whole_numbers(rng, 70, 5))

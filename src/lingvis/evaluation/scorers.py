@@ -12,6 +12,8 @@ Floats = NDArray[np.float32]
 Index = slice | NDArray[np.int64]
 EVERY = slice(None)
 
+PAIRS_AT_ONCE = 512
+DIAGONAL = 64
 TEXTS_AT_ONCE = 1024  # a score function may need memory for [images, texts, dim]
 
 
@@ -23,6 +25,10 @@ class Scorer(Protocol):
 
     def block(self, images: Index, texts: Index) -> Floats:
         """scores[images, texts]; read-only, and valid until the next call (the memory is used again)."""
+        ...
+
+    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+        """scores[image_of[t], t] of every text t, [texts]."""
         ...
 
     def take(self, images: Index, texts: Index) -> Scorer:
@@ -68,6 +74,14 @@ class InnerProduct:
         out = self._buffer.shaped(len(left), len(right))
         return np.matmul(left, right.T, out=out)
 
+    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+        """Row by row, in parts: a copy of the images for all texts would be as large as the texts."""
+        own = np.empty(len(image_of), dtype=np.float32)
+        for start in range(0, len(image_of), PAIRS_AT_ONCE):
+            part = slice(start, start + PAIRS_AT_ONCE)
+            np.einsum("td,td->t", self.image_emb[image_of[part]], self.text_emb[part], out=own[part])
+        return own
+
     def take(self, images: Index, texts: Index) -> InnerProduct:
         """The same for some images and some texts."""
         return InnerProduct(self.image_emb[images], self.text_emb[texts])
@@ -102,6 +116,16 @@ class FunctionScores:
             out[:, start : start + TEXTS_AT_ONCE] = scores
         return out
 
+    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+        """From small blocks: captions sorted by image, so that each block is near the diagonal."""
+        own = np.empty(len(image_of), dtype=np.float32)
+        order = np.argsort(image_of, kind="stable")
+        for start in range(0, len(order), DIAGONAL):
+            texts = order[start : start + DIAGONAL]
+            images, row = np.unique(image_of[texts], return_inverse=True)
+            own[texts] = self.block(images, texts)[row, np.arange(len(texts))]
+        return own
+
     def take(self, images: Index, texts: Index) -> FunctionScores:
         """The same for some images and some texts."""
         return FunctionScores(self.score, self.image_side[images], self.text_side[texts])
@@ -122,6 +146,10 @@ class GivenScores:
     def block(self, images: Index, texts: Index) -> Floats:
         """A part of them, a view where both are slices."""
         return self.scores[images][:, texts]
+
+    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+        """Looked up."""
+        return self.scores[image_of, np.arange(len(image_of))]
 
     def take(self, images: Index, texts: Index) -> GivenScores:
         """The same for some images and some texts."""
@@ -156,6 +184,11 @@ class MeanScores:
             mean += scorer.block(images, texts)
         mean /= len(self.scorers)
         return mean
+
+    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+        """The mean of the pairs of the models."""
+        pairs = [scorer.pairs(image_of) for scorer in self.scorers]
+        return np.asarray(np.mean(pairs, axis=0), dtype=np.float32)
 
     def take(self, images: Index, texts: Index) -> MeanScores:
         """The same for some images and some texts."""

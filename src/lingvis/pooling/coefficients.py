@@ -82,12 +82,11 @@ class MLPDecoder(nn.Module):
 
     def __init__(self, *, input_dim: int, hidden: int, outputs: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(input_dim, hidden), nn.ReLU(), nn.Linear(hidden, outputs, bias=False)
-        )
+        self.widen = nn.Linear(input_dim, hidden)
+        self.score = nn.Linear(hidden, outputs, bias=False)
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        scores: Tensor = self.layers(inputs)
+        scores: Tensor = self.score(self.widen(inputs).relu())
         return scores
 
 

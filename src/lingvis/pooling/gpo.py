@@ -16,6 +16,10 @@ from lingvis.types import Tokens
 
 # At inference the weights of all sizes up to this one are computed once and kept.
 KEPT_SIZE = 256
+# How a generator starts: the largest value of a set weighs e^LEAN times as much as the smallest.
+LEAN = 1.5
+LEAN_SIZE = 64
+RIDGE = 1e-4
 
 
 @POOLERS.register("gpo", "generalized pooling: learned weights on the sorted values of each dimension")
@@ -58,6 +62,8 @@ class GPO(nn.Module):
             outputs=dim if per_dimension and dim else 1,
             feature_dim=dim if feature_conditioned and dim else 0,
         )
+        if decoder != "interpolate" and not feature_conditioned:
+            lean_to_larger(self.coefficients)
         self._kept: dict[int, Tensor] = {}
         self.register_load_state_dict_post_hook(_forget)  # type: ignore[no-untyped-call]
 
@@ -106,6 +112,33 @@ class GPO(nn.Module):
         self._kept.clear()
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         return self
+
+
+@torch.no_grad()
+def lean_to_larger(coefficients: Coefficients) -> None:
+    """Start a generator as a mean that leans to the larger values: theta_k(n) ~ exp(-LEAN k / (n - 1)).
+
+    The paper does not say how its last layer starts. Drawn at random, the weights of some seeds prefer the
+    smallest values of a picture's features and training never quite recovers (docs/experiments.md). Here
+    ridge regression sets the last layer to give those scores, over sizes up to LEAN_SIZE.
+    """
+    last = coefficients.decoder.score
+    assert isinstance(last, nn.Linear)
+    assert coefficients.code is not None
+    lengths = torch.arange(2, LEAN_SIZE + 1)
+    position = torch.arange(LEAN_SIZE)
+    mask = position < lengths.unsqueeze(1)
+    seen: list[Tensor] = []
+    hook = last.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
+    coefficients(lengths, LEAN_SIZE)
+    hook.remove()
+    share = position / (lengths.unsqueeze(1) - 1)
+    target = coefficients.temperature * LEAN * (0.5 - share)[mask].double()
+    hidden = seen[0][mask].double()
+    hidden = hidden - hidden.mean(dim=0)  # a constant in the scores changes no weight
+    ridge = RIDGE * len(hidden) * torch.eye(hidden.shape[1], dtype=torch.float64)
+    solution = torch.linalg.solve(hidden.T @ hidden + ridge, hidden.T @ target)
+    last.weight.copy_(solution.expand_as(last.weight))
 
 
 def weigh(ordered: Tensor, weights: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ class Order(nn.Module):
         return self.prepare_images(emb)
 
     def forward(self, image_emb: Tensor, text_emb: Tensor) -> Tensor:
-        return torch.cat([self._block(block, text_emb) for block in image_emb.split(self.rows)])
+        return torch.cat([self._block(block, text_emb) for block in torch.split(image_emb, self.rows)])
 
     @staticmethod
     def _block(image_emb: Tensor, text_emb: Tensor) -> Tensor:

@@ -79,4 +79,4 @@ def _tensorboard(folder: Path, from_step: int) -> Any:
         return None
     from torch.utils.tensorboard import SummaryWriter
 
-    return SummaryWriter(str(folder), purge_step=from_step + 1)  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder), purge_step=from_step + 1)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from lingvis.errors import UserError
+from lingvis.training.batches import batch_count, epoch_batches
+from lingvis.training.checkpoint import FILE, TrainingState, load_checkpoint, save_checkpoint
+from lingvis.training.log import RunLog, draw_curves, read_log
+from lingvis.training.optimizer import make_optimizer, make_schedule, set_rate
+from lingvis.training.watch import COLLAPSE_STEPS, LossWatch
+
+
+@pytest.mark.parametrize(("captions", "bucket"), [(100, 1), (100, 3), (97, 2), (7, 5), (33, 1)])
+def test_every_caption_comes_once_an_epoch(captions: int, bucket: int) -> None:
+    lengths = np.random.default_rng(0).integers(1, 30, captions)
+    batches = epoch_batches(lengths, batch_size=8, bucket=bucket, seed=1, epoch=2)
+    assert sorted(np.concatenate(batches).tolist()) == list(range(captions))
+    assert len(batches) == batch_count(captions, 8)
+    assert min(len(batch) for batch in batches) > 1
+
+
+def test_batches_depend_on_seed_and_epoch_alone() -> None:
+    lengths = np.arange(50)
+
+    def order(seed: int, epoch: int) -> list[int]:
+        batches = epoch_batches(lengths, batch_size=8, bucket=2, seed=seed, epoch=epoch)
+        return [int(row) for batch in batches for row in batch]
+
+    assert order(0, 0) == order(0, 0)
+    assert order(0, 0) != order(0, 1)
+    assert order(0, 0) != order(1, 0)
+
+
+def test_buckets_bring_like_lengths_together() -> None:
+    lengths = np.random.default_rng(0).integers(3, 40, 4000)
+
+    def padding(bucket: int) -> int:
+        batches = epoch_batches(lengths, batch_size=32, bucket=bucket, seed=0, epoch=0)
+        return sum(int(lengths[batch].max()) * len(batch) for batch in batches) - int(lengths.sum())
+
+    assert padding(20) < padding(1) / 5
+
+
+def two_parts() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.ModuleDict(
+        {
+            "text": nn.ModuleDict({"words": nn.Linear(3, 3), "encoder": nn.Linear(3, 3)}),
+            "image": nn.Linear(3, 3),
+        }
+    )
+
+
+def test_factors_scale_and_freeze_by_the_longest_prefix() -> None:
+    model = two_parts()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    optimizer = make_optimizer(
+        model, name="adam", lr=1.0, weight_decay=0.0, factors={"text": 0.1, "text.words": 0.0}
+    )
+    set_rate(optimizer, 0.5)
+    assert sorted(group["lr"] for group in optimizer.param_groups) == [0.05, 0.5]
+    sum(p.sum() for p in model.parameters() if p.requires_grad).backward()  # type: ignore[union-attr]
+    optimizer.step()
+    after = model.state_dict()
+    for name, value in before.items():
+        # Adam's first step is the learning rate itself.
+        expected = 0.0 if name.startswith("text.words") else 0.05 if name.startswith("text") else 0.5
+        torch.testing.assert_close(value - after[name], torch.full_like(value, expected))
+
+
+def test_factors_that_name_nothing_or_freeze_all_are_refused() -> None:
+    with pytest.raises(UserError, match=r"text\.word, which no parameter has"):
+        make_optimizer(two_parts(), name="adam", lr=1, weight_decay=0, factors={"text.word": 0.1})
+    with pytest.raises(UserError, match="freezes every parameter"):
+        make_optimizer(two_parts(), name="adam", lr=1, weight_decay=0, factors={"text": 0, "image": 0})
+
+
+def test_schedules() -> None:
+    step = make_schedule(
+        "step", lr=2.0, epochs=[2, 3], factor=0.1, warmup_epochs=[1], total_epochs=4, steps_per_epoch=10
+    )
+    assert step(0, 0) == 2.0
+    assert step(10, 1) == pytest.approx(0.2)
+    assert step(14, 1) == pytest.approx(1.0)
+    assert step(19, 1) == pytest.approx(2.0)
+    assert step(20, 2) == pytest.approx(0.2)
+    assert step(30, 3) == pytest.approx(0.02)
+    cosine = make_schedule(
+        "cosine", lr=2.0, epochs=[], factor=0.1, warmup_epochs=[], total_epochs=4, steps_per_epoch=10
+    )
+    assert cosine(0, 0) == 2.0
+    assert cosine(10, 1) == pytest.approx(1 + math.cos(math.pi / 4))
+    assert cosine(39, 3) < 0.02
+
+
+def test_watch_names_the_step_of_a_non_finite_loss() -> None:
+    watch = LossWatch()
+    for step, loss in enumerate([3.0, 2.0, float("nan"), 1.0], start=1):
+        watch.add(step, torch.tensor(loss), torch.tensor(10.0))
+    with pytest.raises(UserError, match="nan at step 3; the last checkpoint"):
+        watch.flush()
+
+
+def test_watch_finds_a_collapse_and_not_a_slow_start() -> None:
+    blind = torch.tensor(51.2)
+    watch = LossWatch()
+    for step in range(COLLAPSE_STEPS - 1):
+        watch.add(step, torch.tensor(51.25), blind)
+    assert len(watch.flush()) == COLLAPSE_STEPS - 1
+    watch.add(998, torch.tensor(50.0), blind)  # one better step and the count starts anew
+    watch.add(999, torch.tensor(51.2), blind)
+    assert watch.flush()
+    for step in range(1000, 1000 + COLLAPSE_STEPS):
+        watch.add(step, torch.tensor(51.2), blind)
+    with pytest.raises(UserError, match=r"collapsed: the loss has stuck at 51\.2"):
+        watch.flush()
+
+
+def trained(steps: int) -> tuple[nn.Module, torch.optim.Optimizer]:
+    model = two_parts()
+    optimizer = make_optimizer(model, name="adamw", lr=0.1, weight_decay=0.01, factors={"image": 0.5})
+    for _ in range(steps):
+        optimizer.zero_grad()
+        sum((p**2).sum() for p in model.parameters()).backward()  # type: ignore[union-attr]
+        optimizer.step()
+    return model, optimizer
+
+
+def test_checkpoint_brings_everything_back(tmp_path: Path) -> None:
+    model, optimizer = trained(3)
+    state = TrainingState(
+        "me", step=3, epoch=1, batch=2, best_score=4.5, best_epoch=1, best=dict(model.state_dict())
+    )
+    save_checkpoint(tmp_path, state, model, optimizer)
+    other, other_optimizer = trained(0)
+    found = load_checkpoint(tmp_path, "me", other, other_optimizer)
+    assert (found.step, found.epoch, found.batch, found.best_score, found.best_epoch) == (3, 1, 2, 4.5, 1)
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, other.state_dict()[name])
+        assert torch.equal(value, found.best[name])
+    for (_, a), (_, b) in zip(
+        optimizer.state_dict()["state"].items(), other_optimizer.state_dict()["state"].items(), strict=True
+    ):
+        assert all(torch.equal(a[key], b[key]) for key in a)
+
+
+def test_checkpoint_refuses_what_is_not_its_own(tmp_path: Path) -> None:
+    model, optimizer = trained(1)
+    with pytest.raises(UserError, match="no checkpoint"):
+        load_checkpoint(tmp_path, "me", model, optimizer)
+    save_checkpoint(tmp_path, TrainingState("me"), model, optimizer)
+    with pytest.raises(UserError, match="begun with another recipe"):
+        load_checkpoint(tmp_path, "you", model, optimizer)
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match="damaged"):
+        load_checkpoint(tmp_path, "me", model, optimizer)
+
+
+def test_log_drops_what_lies_past_the_checkpoint_and_a_torn_line(tmp_path: Path) -> None:
+    log = RunLog(tmp_path, from_step=0)
+    for step in (50, 100, 150):
+        log.write("train", step, {"loss": 1 / step, "lr": 0.1})
+    log.write("val", 150, {"mR": 12.5})
+    log.close()
+    with (tmp_path / "log.jsonl").open("a") as file:
+        file.write('{"kind": "train", "st')
+    again = RunLog(tmp_path, from_step=100)
+    again.close()
+    assert [record["step"] for record in again.records] == [50, 100]
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [50, 100]
+    draw_curves(tmp_path, read_log(tmp_path))
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
