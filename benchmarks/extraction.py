@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import statistics
 import tempfile
 import time
@@ -26,6 +25,7 @@ from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.extract import extract
+from lingvis.hardware import describe_hardware
 
 
 def make_pictures(folder: Path, count: int, width: int, height: int) -> None:
@@ -88,9 +88,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "benchmark": "extraction",
         "lingvis": lingvis.__version__,
-        "torch": torch.__version__,
+        "hardware": describe_hardware(),
         "device": str(backbone.device),
-        "processor": platform.processor() or platform.machine(),
         "threads": torch.get_num_threads(),
         "backbone": backbone.name,
         "pictures": count,

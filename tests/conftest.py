@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,16 +36,36 @@ def make_toy_dataset(folder: Path) -> Path:
                 "de": (f"Ein {ding} ist {farbe}.",),
             }
             split = ("train", "val", "test")[max(0, (c + t) % 4 - 1)]
-            rows.append(Row.model_validate({"image": name, "split": split, "captions": captions}, strict=False))
+            rows.append(
+                Row.model_validate({"image": name, "split": split, "captions": captions}, strict=False)
+            )
             vector = np.zeros((4, 12))
             vector[:2, c] = 1
             vector[2:, 6 + t] = 1
             sets.append(vector + generator.normal(0, 0.05, vector.shape))
     write_rows(folder / "captions.jsonl", rows)
-    write_store(folder / "features" / FEATURES, [row.image for row in rows], sets, kind="grid", backbone="toy")
+    write_store(
+        folder / "features" / FEATURES, [row.image for row in rows], sets, kind="grid", backbone="toy"
+    )
     return folder
 
 
 @pytest.fixture(scope="session")
 def toy_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_toy_dataset(tmp_path_factory.mktemp("data") / "toy")
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT of two thin layers with random weights, saved as a user's own model would be."""
+    transformers: Any = importlib.import_module("transformers")
+    folder = tmp_path_factory.mktemp("bert")
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "##s", "a", "the", "is", "ein", "ist"]
+    words = [word.lower() for pair in ({**COLOURS, **THINGS}).items() for word in pair]
+    (folder / "vocab.txt").write_text("\n".join(dict.fromkeys([*pieces, *words])), encoding="utf-8")
+    transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(str(folder))
+    config = transformers.BertConfig(
+        vocab_size=40, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16
+    )
+    transformers.BertModel(config).save_pretrained(str(folder))
+    return folder

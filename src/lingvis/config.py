@@ -13,6 +13,10 @@ from lingvis.errors import UserError
 from lingvis.registry import Registry
 
 
+# Sections that are parts or consist of them.
+PARTS = ("image", "text", "similarity", "objective")
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -201,6 +205,6 @@ def _apply(values: dict[str, Any], override: str) -> None:
             raise UserError(
                 f"override {override!r}: {name} is a value, not a section; see `lingvis recipes show`"
             )
-    if path[-1] == "name" and target.get("name") != value:
+    if path[0] in PARTS and path[-1] == "name" and target.get("name") != value:
         target.clear()  # another part has other options
     target[path[-1]] = value

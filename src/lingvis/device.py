@@ -7,18 +7,19 @@ import torch
 from lingvis.errors import UserError
 
 
-def choose_device(name: str | None = None) -> torch.device:
-    """The named device, or a GPU when there is one."""
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def choose_device(device: str | None = None) -> torch.device:
+    """The device of that name, or the best one here when None."""
     try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
+        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError as error:
+        raise UserError(f"unknown device {device!r}; use cpu, cuda or cuda:N") from error
+    if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
         raise UserError(
-            f"device {name!r} cannot be used here; choose cpu, or cuda on a machine with a GPU"
-        ) from error
-    return device
+            f"device {device!r} is not there; this machine has {torch.cuda.device_count()} CUDA devices"
+        )
+    if chosen.type not in ("cpu", "cuda"):
+        raise UserError(f"device {device!r} is not supported; use cpu, cuda or cuda:N")
+    return chosen
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

@@ -38,7 +38,9 @@ def test_residual_mlp_is_the_sum_of_both_branches_one_vector_at_a_time() -> None
     for b in range(6):
         for k in range(9):
             x = tokens.values[b, k]
-            hidden = encoder.inner(x) / (1 + encoder.norm.eps) ** 0.5  # fresh running statistics: mean 0, var 1
+            hidden = (
+                encoder.inner(x) / (1 + encoder.norm.eps) ** 0.5
+            )  # fresh running statistics: mean 0, var 1
             expected = encoder.linear.linear(x) + encoder.outer(hidden.relu())
             torch.testing.assert_close(got[b, k], expected)
 

@@ -18,8 +18,16 @@ def naive(scores: Tensor, positives: Tensor, *, hardest: bool) -> float:
         for t in range(texts):
             if not positives[i, t]:
                 continue
-            row = [max(0.0, MARGIN + float(scores[i, u] - scores[i, t])) for u in range(texts) if not positives[i, u]]
-            column = [max(0.0, MARGIN + float(scores[j, t] - scores[i, t])) for j in range(images) if not positives[j, t]]
+            row = [
+                max(0.0, MARGIN + float(scores[i, u] - scores[i, t]))
+                for u in range(texts)
+                if not positives[i, u]
+            ]
+            column = [
+                max(0.0, MARGIN + float(scores[j, t] - scores[i, t]))
+                for j in range(images)
+                if not positives[j, t]
+            ]
             for costs in (row, column):
                 if costs:
                     total += max(costs) if hardest else sum(costs)
@@ -37,8 +45,12 @@ def batch(seed: int) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("seed", range(5))
 def test_hinges_equal_a_naive_loop(seed: int) -> None:
     scores, positives = batch(seed)
-    assert float(hinge_all(scores, positives, MARGIN)) == pytest.approx(naive(scores, positives, hardest=False))
-    assert float(hinge_hardest(scores, positives, MARGIN)) == pytest.approx(naive(scores, positives, hardest=True))
+    assert float(hinge_all(scores, positives, MARGIN)) == pytest.approx(
+        naive(scores, positives, hardest=False)
+    )
+    assert float(hinge_hardest(scores, positives, MARGIN)) == pytest.approx(
+        naive(scores, positives, hardest=True)
+    )
 
 
 @pytest.mark.parametrize("function", [hinge_all, hinge_hardest])

@@ -100,7 +100,7 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
 @pytest.mark.parametrize(
     ("override", "sentence"),
     [
-        ("image.pooling.name=gpoo", "image.pooling: unknown pooling 'gpoo'; choose one of: mean"),
+        ("image.pooling.name=gpoo", "image.pooling: unknown pooling 'gpoo'; choose one of: gpo"),
         ("objective.margins=1", "unknown key objective.margins; allowed: margin, schedule"),
         ("objective.margin='wide'", "objective.margin"),
         ("objective.schedule='sometimes'", "objective.schedule"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import platform
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +17,7 @@ from lingvis import __version__
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
 from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
 from lingvis.files import write_json
+from lingvis.hardware import describe_hardware
 
 SEED = 0
 REPEATS = 3
@@ -80,8 +80,8 @@ def _measure(images: int, texts: int, dim: int, loop_queries: int) -> dict[str, 
         "times_faster": loop["seconds"] / min(seconds),
         "agreement": checked,
         "scores_given": _scores_given(image_emb, text_emb, image_of),
-        "machine": _machine(load),
-        "versions": _versions(),
+        "hardware": describe_hardware() | {"blas": _blas(), "load_before": load},
+        "lingvis": __version__,
     }
 
 
@@ -193,28 +193,7 @@ def _memory(field: str) -> float | None:
     return int(line.split()[1]) * 1024 / 1e6
 
 
-def _machine(load: float) -> dict[str, Any]:
-    cpuinfo = Path("/proc/cpuinfo")
-    names = [
-        line.split(":", 1)[1].strip()
-        for line in (cpuinfo.read_text().splitlines() if cpuinfo.exists() else [])
-        if line.startswith("model name")
-    ]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {
-        "cpu": names[0] if names else platform.processor(),
-        "architecture": platform.machine(),
-        "cores": cores,
-        "load_before": load,
-    }
-
-
-def _versions() -> dict[str, str]:
+def _blas() -> str:
     config: Any = np.show_config(mode="dicts")
     blas = config["Build Dependencies"]["blas"]
-    return {
-        "lingvis": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "blas": f"{blas['name']} {blas['version']}",
-    }
+    return f"{blas['name']} {blas['version']}"

@@ -7,7 +7,6 @@ from lingvis.features.backbones.contract import (
     BACKBONES,
     Backbone,
     Preprocessing,
-    choose_device,
     load_backbone,
 )
 
@@ -15,7 +14,6 @@ __all__ = [
     "BACKBONES",
     "Backbone",
     "Preprocessing",
-    "choose_device",
     "efficientnet_lite",
     "load_backbone",
     "open_clip_models",

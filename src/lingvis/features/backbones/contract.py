@@ -9,6 +9,7 @@ from typing import Literal, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from lingvis.device import choose_device
 from lingvis.errors import UserError
 from lingvis.registry import Registry
 
@@ -70,18 +71,3 @@ def load_backbone(name: str, *, device: str | None = None, pretrained: bool = Tr
         raise UserError(f"backbone {name!r} lacks the name of a network; write it as {family.name}")
     factory = family.factory if family is not None else BACKBONES.get(name)
     return factory(rest if family is not None else name, device=where, pretrained=pretrained)
-
-
-def choose_device(device: str | None) -> torch.device:
-    """The device of that name, or the best one here when None."""
-    try:
-        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    except RuntimeError as error:
-        raise UserError(f"unknown device {device!r}; use cpu, cuda or cuda:N") from error
-    if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
-        raise UserError(
-            f"device {device!r} is not there; this machine has {torch.cuda.device_count()} CUDA devices"
-        )
-    if chosen.type not in ("cpu", "cuda"):
-        raise UserError(f"device {device!r} is not supported; use cpu, cuda or cuda:N")
-    return chosen

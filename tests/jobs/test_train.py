@@ -1,0 +1,248 @@
+"""Training as a user does it: every recipe, kills, Ctrl-C, collapse, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from lingvis.embedder import Embedder
+from lingvis.errors import UserError
+from lingvis.jobs.evaluate import evaluate_runs
+from lingvis.jobs.train import train
+from lingvis.recipes.build import recipe_names
+from lingvis.training.checkpoint import FILE as CHECKPOINT
+from lingvis.training.log import read_log
+
+SMALL = [
+    "data.features=toy-grid",
+    "training.batch_size=16",
+    "image.encoder.dim=24",
+    "text.encoder.dim=24",
+    "training.epochs=2",
+]
+WORDS = ["text.tokenizer.min_count=1", "text.words.dim=16"]
+REGION = [*SMALL, *WORDS, "image.encoder.hidden=12"]
+COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
+
+
+def overrides(recipe: str, tiny_bert: Path) -> list[str]:
+    if recipe == "vse_infinity_bert":
+        model = [f"text.{part}.model={tiny_bert}" for part in ("tokenizer", "words")]
+        return [*SMALL, *model, "image.encoder.hidden=12"]
+    return REGION if recipe == "vse_infinity_region" else [*SMALL, *WORDS]
+
+
+@pytest.mark.parametrize("recipe", recipe_names())
+def test_every_recipe_trains_saves_and_loads(
+    recipe: str, toy_dataset: Path, tiny_bert: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    config = train(recipe, toy_dataset, run, overrides=overrides(recipe, tiny_bert))
+    written = json.loads((run / "config.json").read_text())
+    assert written["recipe"]["name"] == recipe
+    assert written["parameters"] == config["parameters"]
+    assert not (run / CHECKPOINT).exists()
+    for file in ("card.md", "curves.png", "log.jsonl", "model.safetensors", "recipe.toml"):
+        assert (run / file).stat().st_size > 0
+    assert any((run / "tensorboard").iterdir())
+
+    moved = tmp_path / "elsewhere"
+    shutil.move(run, moved)  # a model needs nothing but its folder
+    model = Embedder.load(moved)
+    emb = model.encode_texts(["a red dog", "the blue car is far away"], lang="en")
+    assert emb.shape == (2, 24)
+    np.testing.assert_allclose(np.linalg.norm(emb, axis=1), 1, rtol=1e-5)
+    # The order of the input and the company it comes in change nothing.
+    np.testing.assert_allclose(
+        model.encode_texts(["the blue car is far away"], lang="en")[0], emb[1], atol=1e-5
+    )
+    for name, tensor in load_file(moved / "model.safetensors").items():
+        assert torch.equal(tensor, model.model.state_dict()[name])
+
+
+def test_a_trained_model_finds_what_it_was_taught(toy_dataset: Path, tmp_path: Path) -> None:
+    config = train(
+        "vse_infinity_region",
+        toy_dataset,
+        tmp_path / "run",
+        overrides=[*REGION, "training.epochs=25", "optimizer.lr=5e-3", "data.languages=[]"],
+    )
+    assert config["languages"] == ["en", "de"]
+    report = evaluate_runs([tmp_path / "run"], toy_dataset, page=tmp_path / "page.html")
+    assert report["languages"]["de"]["i2t"]["R@1"] > 60  # 8 test pictures: chance is 12.5
+    assert report["languages"]["en"]["t2i"]["R@1"] > 60
+    assert "<svg" in (tmp_path / "page.html").read_text()
+    curve = [record["mR"] for record in read_log(tmp_path / "run") if record["kind"] == "val"]
+    assert max(curve) == pytest.approx(config["training"]["validation_mR"])
+    again = evaluate_runs([tmp_path / "run"], toy_dataset, split="val")
+    assert again["A"] == pytest.approx(max(curve))  # the stored model is the one that was selected
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_file(run / "model.safetensors")
+
+
+def start(dataset: Path, run: Path, *more: str) -> subprocess.Popen[str]:
+    arguments = [
+        "train",
+        "vse_infinity_region",
+        str(dataset),
+        *REGION,
+        "training.checkpoint_seconds=0",
+        "training.epochs=4",
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [*COMMAND, *arguments, "--out", str(run), *more], env=environment, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(toy_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("whole") / "run"
+    process = start(toy_dataset, run)
+    assert process.wait() == 0
+    return run
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_resumed_run_ends_with_exactly_the_same_weights(
+    number: signal.Signals, toy_dataset: Path, uninterrupted: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    process = start(toy_dataset, run)
+    wait_for(run / CHECKPOINT, process)
+    process.send_signal(number)
+    _, errors = process.communicate()
+    if number is signal.SIGINT:
+        assert process.returncode == 130
+        assert "--resume" in errors
+    assert not (run / "config.json").exists()
+    with pytest.raises(UserError, match="no finished model"):
+        Embedder.load(run)
+    assert start(toy_dataset, run).wait() == 2  # an unfinished run is not overwritten by mistake
+    process = start(toy_dataset, run, "--resume")
+    assert process.wait() == 0, process.communicate()[1]
+    expected = weights(uninterrupted)
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(run).items())
+    steps = [record["step"] for record in read_log(run) if record["kind"] == "val"]
+    assert steps == [record["step"] for record in read_log(uninterrupted) if record["kind"] == "val"]
+
+
+def test_frozen_parts_do_not_move(toy_dataset: Path, tmp_path: Path) -> None:
+    from lingvis.recipes.build import build_model, load_recipe
+    from lingvis.text.tokenizers import WordTokenizer
+
+    frozen = [*REGION, "optimizer.factors={'image.encoder' = 0, 'text.words' = 0}"]
+    train("vse_infinity_region", toy_dataset, tmp_path / "run", overrides=frozen)
+    tokenizer = WordTokenizer(min_count=1)
+    tokenizer.load(tmp_path / "run")
+    fresh = build_model(
+        load_recipe("vse_infinity_region", frozen), feature_dim=12, vocabulary=tokenizer.vocabulary
+    ).state_dict()
+    for name, tensor in weights(tmp_path / "run").items():
+        held = name.startswith(("image.encoder", "text.words")) and "running" not in name
+        assert torch.equal(tensor, fresh[name]) == (held or "batches_tracked" in name), name
+
+
+def test_a_loss_that_is_not_finite_stops_and_keeps_the_checkpoint(toy_dataset: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    wild = [
+        *REGION,
+        "training.epochs=40",
+        "training.checkpoint_seconds=0",
+        "optimizer.lr=1e30",
+        "training.clip=0",
+    ]
+    with pytest.raises(UserError, match=r"became nan at step \d+; the last checkpoint"):
+        train("vse_infinity_region", toy_dataset, run, overrides=wild)
+    kept = load_file(run / CHECKPOINT) if (run / CHECKPOINT).exists() else {}
+    assert all(torch.isfinite(tensor).all() for name, tensor in kept.items() if name.startswith("model/"))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"dataset": "nowhere"}, "no dataset folder at nowhere"),
+        ({"overrides": ["data.features=other"]}, "no feature store at"),
+        (
+            {"overrides": ['data.languages=["fr"]']},
+            "no captions in fr in split train; that split has: de, en",
+        ),
+        ({"recipe": "vse"}, "unknown recipe 'vse'"),
+        ({"device": "abacus"}, "unknown device 'abacus'"),
+        ({"overrides": ["text.tokenizer.min_count=1000"]}, "lower text.tokenizer.min_count"),
+        ({"overrides": ["optimizer.factors={wings = 1.0}"]}, "which no parameter has"),
+        ({"resume": True}, "has no checkpoint to resume from"),
+    ],
+)
+def test_bad_input_is_told_before_training(
+    change: dict[str, Any], sentence: str, toy_dataset: Path, tmp_path: Path
+) -> None:
+    dataset = Path(change.get("dataset", toy_dataset))
+    with pytest.raises(UserError) as caught:
+        train(
+            change.get("recipe", "vse_infinity_region"),
+            dataset,
+            tmp_path / "run",
+            overrides=[*REGION, *change.get("overrides", [])],
+            resume=change.get("resume", False),
+            device=change.get("device"),
+        )
+    assert sentence in str(caught.value)
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_a_finished_model_is_not_overwritten(toy_dataset: Path, uninterrupted: Path) -> None:
+    before = weights(uninterrupted)
+    with pytest.raises(UserError, match="finished model already"):
+        train("vse_infinity_region", toy_dataset, uninterrupted, overrides=REGION)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in weights(uninterrupted).items())
+
+
+def test_damaged_models_get_a_sentence(uninterrupted: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+
+    def copy() -> None:
+        shutil.rmtree(run, ignore_errors=True)
+        shutil.copytree(uninterrupted, run)
+
+    copy()
+    whole = (run / "model.safetensors").read_bytes()
+    (run / "model.safetensors").write_bytes(whole[:1000])
+    with pytest.raises(UserError, match="cannot be read"):
+        Embedder.load(run)
+    copy()
+    (run / "config.json").write_text("{")
+    with pytest.raises(UserError, match="damaged"):
+        Embedder.load(run)
+    copy()
+    config = json.loads((run / "config.json").read_text())
+    config["recipe"]["text"]["encoder"]["bidirectional"] = False
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="do not fit its config"):
+        Embedder.load(run)
+    config["format"] = 99
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="model format 99"):
+        Embedder.load(run)
