@@ -2,4 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lingvis.data.dataset import Dataset
+    from lingvis.embedder import Embedder
+
+    load = Embedder.load
+
 __version__ = "0.1.0"
+__all__ = ["Dataset", "Embedder", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names load their stage when first used, so that `import lingvis` is light."""
+    if name in ("Embedder", "load"):
+        from lingvis.embedder import Embedder
+
+        return Embedder if name == "Embedder" else Embedder.load
+    if name == "Dataset":
+        from lingvis.data.dataset import Dataset
+
+        return Dataset
+    raise AttributeError(f"module 'lingvis' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from lingvis.errors import UserError
 from lingvis.registry import Registry
 
-
 # Sections that are parts or consist of them.
 PARTS = ("image", "text", "similarity", "objective")
 

@@ -22,8 +22,7 @@ def test_small_run_writes_what_it_measured(tmp_path: Path) -> None:
     all_queries = result["loop"]["seconds"]["all_queries"]
     assert result["times_faster"] == pytest.approx(all_queries / result["counting"]["seconds"])
     assert result["counting"]["peak_mb_above_inputs"] < 100
-    assert result["machine"]["cores"] >= 1
-    assert result["versions"]["numpy"] == np.__version__
+    assert result["hardware"]["cores"] >= 1
 
 
 def test_a_wrong_rank_is_an_error_and_a_tie_is_not() -> None:

@@ -1,0 +1,81 @@
+"""A module imports from stages above it, never below."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import lingvis
+
+SOURCE = Path(lingvis.__file__).parent
+STAGES = [
+    "__init__ errors registry types files progress hardware device config artifact ragged recurrent projection",
+    "data",
+    "features",
+    "text",
+    "image",
+    "pooling",
+    "similarity",
+    "objectives",
+    "model",
+    "training",
+    "recipes",
+    "embedder",
+    "evaluation",
+    "jobs",
+    "bench",
+    "cli",
+]
+ORDER = {name: position for position, names in enumerate(STAGES) for name in names.split()}
+
+
+def stage(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imports(file: Path) -> list[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("lingvis"):
+            found += (
+                [node.module] if node.module != "lingvis" else [f"lingvis.{name.name}" for name in node.names]
+            )
+        elif isinstance(node, ast.Import):
+            found += [name.name for name in node.names if name.name.split(".")[0] == "lingvis"]
+    return found
+
+
+def test_imports_point_to_earlier_stages() -> None:
+    wrong = []
+    for file in SOURCE.rglob("*.py"):
+        here = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+        assert here in ORDER, f"{here} has no stage: add it to STAGES"
+        if here == "__init__":
+            continue  # the public names load their stage when first used
+        for module in imports(file):
+            there = stage(module) if stage(module) in ORDER else "__init__"
+            if ORDER[there] > ORDER[here]:
+                wrong.append(f"{file.relative_to(SOURCE)} imports {module}")
+    assert not wrong
+
+
+def test_help_and_import_stay_light() -> None:
+    for code in (
+        "import lingvis",
+        "from lingvis.cli.app import app; app(['--help'], result_action='return_value')",
+    ):
+        script = f"import sys; {code}; print([m for m in ('torch', 'numpy', 'PIL', 'matplotlib') if m in sys.modules])"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "[]", code
+
+
+def test_public_names() -> None:
+    from lingvis.embedder import Embedder
+
+    assert lingvis.load == Embedder.load
+    assert "load" in dir(lingvis)
+    assert not hasattr(lingvis, "nothing")
