@@ -78,6 +78,7 @@ def main() -> None:
     total = (time.perf_counter() - start) / args.steps
     record = {
         "recipe": args.recipe,
+        "dataset": args.dataset.resolve().name,
         "overrides": args.overrides,
         "hardware": describe_hardware(),
         "batch_size": recipe.training.batch_size,

@@ -117,6 +117,7 @@ def test_mixture_is_weighted_and_evaluating_twice_changes_nothing() -> None:
 def test_every_registered_objective_prefers_the_right_pairs() -> None:
     positives = torch.eye(6, dtype=torch.bool)
     right = positives.float() * 2 - 1
+    options = {"ranking": {"margin": MARGIN, "schedule": "hardest"}}
     for entry in OBJECTIVES:
-        objective = entry.factory(margin=MARGIN, schedule="hardest")
+        objective = entry.factory(**options[entry.name])
         assert float(objective(right, positives)) < float(objective(-right, positives))

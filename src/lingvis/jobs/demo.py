@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import http.server
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from lingvis.artifact import is_artifact
 from lingvis.data.scenes import make_scenes
 from lingvis.features.extract import extract
+from lingvis.hardware import describe_hardware
 from lingvis.jobs.evaluate import evaluate_runs
 from lingvis.jobs.train import train
 from lingvis.recipes.build import load_recipe
@@ -21,18 +24,20 @@ RECIPE = "demo"
 
 
 def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None) -> dict[str, Any]:
-    """Do every step whose result is not there yet; returns the test report."""
+    """Do every step whose result is not there yet; returns the test report, with the seconds of each step."""
     recipe = load_recipe(RECIPE)
     run = out / "model"
-    with _Step("scenes"):
+    seconds: dict[str, float] = {}
+    with _step("scenes", seconds):
         dataset = make_scenes(out / "scenes", scenes=scenes)
-    with _Step("features"):
+    with _step("features", seconds):
         extract(dataset, kind=recipe.data.features.rsplit("-", 1)[1], device=device)
     if not is_artifact(run):
-        with _Step("train"):
+        with _step("train", seconds):
             train(RECIPE, dataset.path, run, resume=(run / CHECKPOINT).exists(), device=device)
-    with _Step("evaluate"):
-        return evaluate_runs([run], dataset.path, page=out / "page" / "index.html", device=device)
+    with _step("evaluate", seconds):
+        report = evaluate_runs([run], dataset.path, page=out / "page" / "index.html", device=device)
+    return {**report, "seconds": seconds, "hardware": describe_hardware()}
 
 
 def serve_page(folder: Path, port: int = 8000) -> None:
@@ -52,20 +57,11 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         """Requests are not worth a line each."""
 
 
-class _Step:
-    """Says what is being done and how long it took."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        self._start = time.monotonic()
-        print(f"demo: {self._name} ...", file=sys.stderr, flush=True)
-
-    def __exit__(self, *error: object) -> None:
-        if error[0] is None:
-            print(
-                f"demo: {self._name} done in {time.monotonic() - self._start:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
+@contextlib.contextmanager
+def _step(name: str, seconds: dict[str, float]) -> Iterator[None]:
+    """Say what is being done, and note how long it took."""
+    print(f"demo: {name} ...", file=sys.stderr, flush=True)
+    start = time.monotonic()
+    yield
+    seconds[name] = round(time.monotonic() - start, 1)
+    print(f"demo: {name} done in {seconds[name]:.0f} s", file=sys.stderr, flush=True)

@@ -1,0 +1,35 @@
+"""Docs cannot drift: tables, help texts and names are compared with what the program says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lingvis.data.importers import IMPORTERS
+from lingvis.pooling import POOLERS
+from lingvis.recipes.build import recipe_names
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+
+
+def test_generated_parts_are_up_to_date() -> None:
+    done = subprocess.run([sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_every_name_is_documented() -> None:
+    documented = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for name in (*recipe_names(), *POOLERS.names(), *IMPORTERS.names()):
+        assert f"`{name}`" in documented, name
