@@ -22,8 +22,9 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# One thread for each of two workers: more would fight for the cores.
 test: lint
-	$(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 bench: setup
 	$(BIN)/lingvis bench pooling --out results/pooling
