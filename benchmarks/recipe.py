@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import lingvis
+from lingvis.data.dataset import Dataset
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.jobs.evaluate import evaluate_runs
@@ -85,6 +87,8 @@ def main() -> None:
         "recipe": args.recipe,
         "overrides": args.overrides,
         "dataset": args.dataset.resolve().name,
+        "dataset_sha256": Dataset.open(args.dataset).fingerprint,
+        "lingvis": lingvis.__version__,
         "selection": "epoch of best mR on val, then test once",
         "hardware": describe_hardware(),
         "summary": summary(runs),

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+import lingvis
 from lingvis.device import choose_device
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
@@ -63,7 +64,7 @@ def main() -> None:
         mark("forward and loss")
         loss.backward()  # type: ignore[no-untyped-call]
         mark("backward")
-        torch.nn.utils.clip_grad_norm_(task.parameters(), recipe.training.clip)
+        torch.nn.utils.clip_grad_norm_(task.parameters(), recipe.training.clip or torch.inf)
         optimizer.step()
         mark("clip and optimiser")
 
@@ -79,6 +80,8 @@ def main() -> None:
     record = {
         "recipe": args.recipe,
         "dataset": args.dataset.resolve().name,
+        "dataset_sha256": dataset.fingerprint,
+        "lingvis": lingvis.__version__,
         "overrides": args.overrides,
         "hardware": describe_hardware(),
         "batch_size": recipe.training.batch_size,

@@ -111,31 +111,21 @@ def gpo_start() -> str:
     rows = []
     for run in read(FLICKR / "gpo-start.json")["runs"]:
         curve = run["validation_rsum"]
-        at = f"{curve[6]:.1f}"
-        best = f"{max(curve):.1f}" if run["epochs"] == 25 else ""
+        share = run.get("image_weight_on_first_quarter_at_start")
         rows.append(
             [
                 run["gpo_start"],
+                f"{100 * share:.0f} %" if share is not None else "",
                 "yes" if run["rate_warmup"] else "no",
                 str(run["min_count"]),
                 str(run["seed"]),
-                at,
-                best,
+                f"{curve[6]:.1f}",
+                f"{max(curve):.1f}" if run["epochs"] == 25 else "",
                 run["notes"],
             ]
         )
-    return table(
-        [
-            "GPO starts",
-            "rate warm-up in epoch 2",
-            "min_count",
-            "seed",
-            "val rsum at epoch 7",
-            "best of 25",
-            "notes",
-        ],
-        rows,
-    )
+    head = ["start", "on the largest quarter", "rate warm-up", "min_count", "seed", "val rsum, epoch 7", "best of 25", "notes"]
+    return table(head, rows)
 
 
 def ranks() -> str:

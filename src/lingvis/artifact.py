@@ -45,8 +45,10 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"{folder} holds no finished model ({CONFIG} is missing); finish it with: lingvis train ... --resume"
         )
     try:
-        config: dict[str, Any] = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not isinstance(config, dict):
+            raise ValueError(f"expected an object, got {type(config).__name__}")
+    except ValueError as error:
         raise UserError(
             f"{folder / CONFIG} is damaged ({error}); train the model again or restore the file"
         ) from error

@@ -16,6 +16,12 @@ from lingvis.registry import Registry
 PARTS = ("image", "text", "similarity", "objective")
 
 
+# Bounds for the constructor arguments of parts, checked when a recipe is read.
+Count = Annotated[int, Field(gt=0, le=1_000_000)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -92,7 +98,7 @@ class TrainingSection(_Section):
     clip: Annotated[float, Field(ge=0)]
     precision: Literal["auto", "float32", "tf32", "bfloat16"]
     graphs: bool
-    seed: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
     checkpoint_seconds: Annotated[float, Field(ge=0)]
 
 
@@ -112,25 +118,36 @@ class Recipe(_Section):
     training: TrainingSection
 
 
-def parse_recipe(text: str, overrides: Sequence[str] = (), *, origin: str = "recipe") -> Recipe:
-    """TOML text and `section.key=value` overrides -> a recipe; every problem is reported at once."""
+def parse_recipe(
+    text: str,
+    overrides: Sequence[str] = (),
+    *,
+    origin: str = "recipe",
+    check: Callable[[Mapping[str, Any]], list[str]] = lambda values: [],
+) -> Recipe:
+    """TOML text and `section.key=value` overrides -> a recipe; every problem is reported at once.
+
+    `check` looks at the values too: it knows the registered parts, which belong to later stages.
+    """
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{origin} is not valid TOML: {error}") from error
-    for override in overrides:
+    # Another part first, then its options, in whatever order they were given.
+    for override in sorted(overrides, key=lambda each: not each.partition("=")[0].strip().endswith(".name")):
         _apply(values, override)
+    problems = []
     try:
-        return Recipe.model_validate(values)
+        recipe = Recipe.model_validate(values)
     except ValidationError as error:
-        raise UserError(problems_sentence(origin, [explain(item) for item in error.errors()])) from error
-
-
-def problems_sentence(origin: str, problems: Sequence[str]) -> str:
-    """One message for all problems of a recipe."""
+        problems = [explain(item) for item in error.errors()]
+    problems += check(values)
     if len(problems) == 1:
-        return f"{origin}: {problems[0]}"
-    return f"{origin} has {len(problems)} problems:\n" + "\n".join(f"  {problem}" for problem in problems)
+        raise UserError(f"{origin}: {problems[0]}")
+    if problems:
+        listed = "\n".join(f"  {problem}" for problem in problems)
+        raise UserError(f"{origin} has {len(problems)} problems:\n{listed}")
+    return recipe
 
 
 def explain(problem: Any) -> str:
@@ -144,10 +161,25 @@ def explain(problem: Any) -> str:
     return f"{where}: {message[0].lower()}{message[1:]}, got {problem['input']!r}"
 
 
+def lookup(values: Mapping[str, Any], where: str) -> Any:
+    """The value at a dotted path of nested tables, None where there is none."""
+    found: Any = values
+    for key in where.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
 def part_problems(
-    where: str, part: Part, registry: Registry[Any], *, provided: Sequence[str] = ()
+    where: str, values: Mapping[str, Any], registry: Registry[Any], *, provided: Sequence[str] = ()
 ) -> list[str]:
-    """Check a part's name and options against the registered constructor; `provided` come from the builder."""
+    """Check the part at `where` against the registered constructor; `provided` arguments come from the builder.
+
+    A part that is missing or has no name is the schema's to report.
+    """
+    found = lookup(values, where)
+    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+        return []
+    part = Part(**found)
     if part.name not in registry:
         return [
             f"{where}: unknown {registry.kind} {part.name!r}; choose one of: {', '.join(registry.names())}"
@@ -168,7 +200,7 @@ def part_problems(
 def _options_model(factory: Callable[..., object], provided: frozenset[str]) -> type[BaseModel]:
     """A pydantic model of a constructor's keyword arguments."""
     target = factory.__init__ if inspect.isclass(factory) else factory
-    hints = get_type_hints(target)
+    hints = get_type_hints(target, include_extras=True)
     fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(factory).parameters.items():
         if name in provided or parameter.kind is not inspect.Parameter.KEYWORD_ONLY:

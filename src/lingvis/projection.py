@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from torch import nn
 
+from lingvis.config import Count
 from lingvis.types import Tokens
 
 
 class Linear(nn.Module):
     """Every vector through one linear layer: [B, L, input_dim] -> [B, L, dim]."""
 
-    def __init__(self, *, input_dim: int, dim: int) -> None:
+    def __init__(self, *, input_dim: Count, dim: Count) -> None:
         super().__init__()
         self.dim = dim
         self.linear = nn.Linear(input_dim, dim)

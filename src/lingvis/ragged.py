@@ -17,12 +17,14 @@ class RaggedIndex:
 
     def __init__(self, starts: NDArray[np.int64], lengths: NDArray[np.int64], device: torch.device) -> None:
         self.lengths = lengths
+        self._uniform = bool(len(lengths)) and bool((lengths == lengths[0]).all())
         self._starts = torch.from_numpy(starts).to(device)
         self._device_lengths = torch.from_numpy(lengths).to(device)
 
     def longest(self, rows: NDArray[np.int64], *, multiple: int = 1) -> int:
-        """The length to pad `rows` to, rounded up to a multiple."""
-        return -(-int(self.lengths[rows].max()) // multiple) * multiple
+        """The length to pad `rows` to, rounded up to a multiple unless all rows there are have one length."""
+        longest = int(self.lengths[rows].max())
+        return longest if self._uniform else -(-longest // multiple) * multiple
 
     def gather(self, rows: Tensor, length: int) -> tuple[Tensor, Tensor]:
         """rows int64 [B] -> places in the flat tensor int64 [B, length] and mask bool [B, length].

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -137,3 +139,29 @@ def test_a_full_disk_gets_a_sentence_and_leaves_nothing(toy_dataset: Path, tmp_p
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.glob("run/config.json"))
     assert not list(tmp_path.glob("run/model.safetensors*"))
+
+
+def test_ctrl_c_ends_with_a_sentence(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from lingvis.cli import main; main()",
+            "bench",
+            "pooling",
+            "--out",
+            tmp_path / "study",
+        ],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "study").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "lingvis: stopped" in errors
+    assert "Traceback" not in errors

@@ -101,7 +101,7 @@ def start(dataset: Path, run: Path, *more: str) -> subprocess.Popen[str]:
         str(dataset),
         *REGION,
         "training.checkpoint_seconds=0",
-        "training.epochs=4",
+        "training.epochs=8",
     ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
@@ -167,17 +167,20 @@ def test_frozen_parts_do_not_move(toy_dataset: Path, tmp_path: Path) -> None:
 
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_checkpoint(toy_dataset: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    wild = [
-        *REGION,
-        "training.epochs=40",
-        "training.checkpoint_seconds=0",
-        "optimizer.lr=1e30",
-        "training.clip=0",
-    ]
-    with pytest.raises(UserError, match=r"became nan at step \d+; the last checkpoint"):
-        train("vse_infinity_region", toy_dataset, run, overrides=wild)
-    kept = load_file(run / CHECKPOINT) if (run / CHECKPOINT).exists() else {}
+    wild = [*REGION, "training.checkpoint_seconds=0", "training.clip=0", "schedule.warmup_epochs=[0]"]
+    with pytest.raises(UserError, match=r"became (nan|-?inf) at step \d+; a checkpoint from before it"):
+        train("vse_infinity_region", toy_dataset, run, overrides=[*wild, "optimizer.lr=1e38"])
+    kept = load_file(run / CHECKPOINT)  # of the first steps, when the rate was still near zero
     assert all(torch.isfinite(tensor).all() for name, tensor in kept.items() if name.startswith("model/"))
+    assert not (run / "config.json").exists()
+
+
+def test_a_folder_of_the_users_is_left_alone(toy_dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text("mine")
+    with pytest.raises(UserError, match="is not empty and holds no run"):
+        train("vse_infinity_region", toy_dataset, tmp_path, overrides=REGION)
+    assert [file.name for file in tmp_path.iterdir()] == ["recipe.toml"]
+    assert (tmp_path / "recipe.toml").read_text() == "mine"
 
 
 @pytest.mark.parametrize(

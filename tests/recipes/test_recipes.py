@@ -86,14 +86,18 @@ def test_overrides_change_values_and_swap_parts() -> None:
     assert (recipe.training.epochs, recipe.data.languages, recipe.data.features) == (3, ["de", "fr"], "mine")
     swapped = load_recipe("vse_infinity_region", ["image.pooling.name=kmax", "image.pooling.k=3"])
     assert swapped.image.pooling.options == {"k": 3}
+    turned = load_recipe("vse_infinity_region", ["image.pooling.k=3", "image.pooling.name=kmax"])
+    assert turned.image.pooling.options == {"k": 3}
 
 
 def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
     with pytest.raises(UserError) as caught:
-        load_recipe("vsepp", ["training.epochs=0", "training.wings=2", "optimizer.name=sgd"])
+        load_recipe(
+            "vsepp", ["training.epochs=0", "training.wings=2", "optimizer.name=sgd", "text.words.dim=0"]
+        )
     message = str(caught.value)
-    assert "3 problems" in message
-    for part in ("training.epochs", "unknown key training.wings", "optimizer.name"):
+    assert "4 problems" in message
+    for part in ("text.words.dim", "training.epochs", "unknown key training.wings", "optimizer.name"):
         assert part in message
 
 
@@ -106,6 +110,10 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ("objective.schedule='sometimes'", "objective.schedule"),
         ("text.encoder.dim=512", "image.encoder.dim is 1024 but text.encoder.dim is 512"),
         ("image.encoder.input_dim=5", "unknown key image.encoder.input_dim"),
+        ("image.encoder.dim=-1", "image.encoder.dim"),
+        ("text.tokenizer.min_count=0", "text.tokenizer.min_count"),
+        ("training.seed=99999999999999999999999", "training.seed"),
+        ("objective.margin=-0.2", "objective.margin"),
         ("training.epochs", "not of the form section.key=value"),
         ("name.first=x", "name is a value, not a section"),
     ],
@@ -124,5 +132,8 @@ def test_recipes_from_files(tmp_path: Path) -> None:
         load_recipe(str(tmp_path / "other.toml"))
     with pytest.raises(UserError, match="unknown recipe 'vse'; choose one of: demo"):
         load_recipe("vse")
+    file.write_bytes(b"name = '\xff'")
+    with pytest.raises(UserError, match="not UTF-8 at byte 8"):
+        load_recipe(str(file))
     with pytest.raises(UserError, match="not valid TOML"):
         parse_recipe("name = ")

@@ -103,8 +103,11 @@ def test_schedules() -> None:
 def test_watch_names_the_step_of_a_non_finite_loss() -> None:
     watch = LossWatch()
     for step, loss in enumerate([3.0, 2.0, float("nan"), 1.0], start=1):
-        watch.add(step, torch.tensor(loss), torch.tensor(10.0))
-    with pytest.raises(UserError, match="nan at step 3; the last checkpoint"):
+        watch.add(step, torch.tensor(loss), torch.tensor(10.0), torch.tensor(1.0))
+    with pytest.raises(UserError, match="loss became nan at step 3; a checkpoint"):
+        watch.flush()
+    watch.add(5, torch.tensor(1.0), torch.tensor(10.0), torch.tensor(float("inf")))
+    with pytest.raises(UserError, match="gradient became inf at step 5"):
         watch.flush()
 
 
@@ -112,13 +115,13 @@ def test_watch_finds_a_collapse_and_not_a_slow_start() -> None:
     blind = torch.tensor(51.2)
     watch = LossWatch()
     for step in range(COLLAPSE_STEPS - 1):
-        watch.add(step, torch.tensor(51.25), blind)
+        watch.add(step, torch.tensor(51.25), blind, blind)
     assert len(watch.flush()) == COLLAPSE_STEPS - 1
-    watch.add(998, torch.tensor(50.0), blind)  # one better step and the count starts anew
-    watch.add(999, torch.tensor(51.2), blind)
+    watch.add(998, torch.tensor(50.0), blind, blind)  # one better step and the count starts anew
+    watch.add(999, torch.tensor(51.2), blind, blind)
     assert watch.flush()
     for step in range(1000, 1000 + COLLAPSE_STEPS):
-        watch.add(step, torch.tensor(51.2), blind)
+        watch.add(step, torch.tensor(51.2), blind, blind)
     with pytest.raises(UserError, match=r"collapsed: the loss has stuck at 51\.2"):
         watch.flush()
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+# How torch says on a CPU and on a GPU that memory is used up.
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "CUDA out of memory")
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `lingvis` command: bad input ends with one sentence and exit code 2."""
@@ -24,11 +27,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        _fail(
-            f"{error.strerror or error}{where}; nothing half-written is left, mend it and run the command again"
-        )
+        _fail(f"{error.strerror or error}{where}; look at the path and the disk, and run the command again")
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not any(sign in str(error) for sign in OUT_OF_MEMORY):
+            raise
+        _fail("this needs more memory than there is; make batches, dimensions or the model smaller")
     except KeyboardInterrupt:
-        print("lingvis: stopped; run the same command again to go on", file=sys.stderr)
+        print(
+            "lingvis: stopped; the same command goes on where it can (train: with --resume)", file=sys.stderr
+        )
         sys.exit(130)
 
 

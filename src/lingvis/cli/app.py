@@ -11,6 +11,7 @@ app = App(
     name="lingvis",
     help="Small multilingual visual-semantic embeddings: train, measure and search pictures in many languages.",
     version=__version__,
+    suppress_keyboard_interrupt=False,
 )
 app.command(demo.demo)
 app.command(data.app)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from lingvis.config import Share
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 
@@ -26,7 +27,7 @@ class KeepVectors(nn.Module):
 class DropVectors(nn.Module):
     """Each vector is dropped with probability `p`."""
 
-    def __init__(self, *, p: float) -> None:
+    def __init__(self, *, p: Share) -> None:
         super().__init__()
         self.p = p
 
@@ -38,7 +39,7 @@ class DropVectors(nn.Module):
 class DropVectorsScaled(nn.Module):
     """Draw u ~ U(0, 1) per picture; if u > `p`, drop each of its vectors with probability `p` * u."""
 
-    def __init__(self, *, p: float) -> None:
+    def __init__(self, *, p: Share) -> None:
         super().__init__()
         self.p = p
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from lingvis.config import Count
 from lingvis.projection import Linear
 from lingvis.registry import Registry
 from lingvis.types import Tokens
@@ -23,7 +24,7 @@ class ResidualMLP(nn.Module):
     link". Batch statistics are taken over valid vectors only: dropped and padded ones do not enter.
     """
 
-    def __init__(self, *, input_dim: int, dim: int, hidden: int) -> None:
+    def __init__(self, *, input_dim: Count, dim: Count, hidden: Count) -> None:
         super().__init__()
         self.dim = dim
         self.linear = Linear(input_dim=input_dim, dim=dim)

@@ -12,6 +12,7 @@ from lingvis.types import Tokens
 
 # The share of a GPU's free memory that features may take; the rest is for weights and activations.
 SHARE_OF_MEMORY = 0.6
+SETS_A_PORTION = 1024
 
 
 class FeatureTable:
@@ -33,8 +34,7 @@ class FeatureTable:
         self._mapped = values
         self._resident: Tensor | None = None
         if _fits(int(sizes.sum()) * values.shape[1] * values.itemsize, device):
-            parts = [values[start : start + size] for start, size in zip(starts, sizes, strict=True)]
-            self._resident = torch.from_numpy(np.concatenate(parts)).to(device)
+            self._resident = _copy(values, starts, sizes, device)
             starts = starts_of(sizes)
         self.rows = RaggedIndex(starts, sizes, device)
 
@@ -62,3 +62,17 @@ class FeatureTable:
 
 def _fits(wanted: int, device: torch.device) -> bool:
     return device.type == "cuda" and wanted <= SHARE_OF_MEMORY * torch.cuda.mem_get_info(device)[0]
+
+
+def _copy(
+    values: NDArray[np.float16], starts: NDArray[np.int64], sizes: NDArray[np.int64], device: torch.device
+) -> Tensor:
+    """The wanted sets one behind the other on the device, moved in portions: the host never holds them all."""
+    copied = torch.empty(int(sizes.sum()), values.shape[1], dtype=torch.float16, device=device)
+    ends = np.cumsum(sizes)
+    for first in range(0, len(sizes), SETS_A_PORTION):
+        rows = slice(first, first + SETS_A_PORTION)
+        parts = [values[start : start + size] for start, size in zip(starts[rows], sizes[rows], strict=True)]
+        begin = ends[first] - sizes[first]
+        copied[begin : begin + int(sizes[rows].sum())] = torch.from_numpy(np.concatenate(parts)).to(device)
+    return copied

@@ -49,7 +49,8 @@ def serve_page(folder: Path, port: int = 8000) -> None:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     with server:
         print(f"open http://127.0.0.1:{server.server_address[1]}/ in a browser; Ctrl-C ends", flush=True)
-        server.serve_forever()
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

@@ -8,12 +8,13 @@ from typing import Any
 
 from lingvis.data.dataset import Dataset
 from lingvis.embedder import Embedder, StoredEmbedder
-from lingvis.errors import UserError
+from lingvis.errors import UserError, choices
 from lingvis.evaluation.evaluate import embed, measure
 from lingvis.evaluation.examples import examples
 from lingvis.evaluation.page import write_page
-from lingvis.evaluation.protocols import find_protocol
-from lingvis.jobs.train import open_with_features
+from lingvis.evaluation.pools import languages_in
+from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
+from lingvis.features.store import without_broken
 
 
 def evaluate_runs(
@@ -28,28 +29,31 @@ def evaluate_runs(
 ) -> dict[str, Any]:
     """Report of one model, or of the ensemble of several; optionally with a page of example queries.
 
-    Without `languages`, those that the models were trained on and the split has captions in.
+    Without `languages`, those that all the models were trained on and the protocol finds in the split.
     """
-    embedders = [Embedder.load(run, device=device) for run in runs]
-    opened = [open_with_features(dataset_path, each.features["name"]) for each in embedders]
-    models = [StoredEmbedder(each, store) for each, (_, store) in zip(embedders, opened, strict=True)]
-    dataset = opened[0][0]
     chosen = find_protocol(protocol)
-    wanted = languages or _known(embedders, dataset, chosen.split(split))
-    embedded = embed(models, dataset, protocol=chosen, split=split, languages=wanted)
+    where = chosen.split(split)
+    whole = Dataset.open(dataset_path)
+    models = [StoredEmbedder.open(Embedder.load(run, device=device), whole) for run in runs]
+    dataset = without_broken(whole, [model.store for model in models])
+    wanted = languages or _known(models, dataset, chosen, where)
+    embedded = embed(models, dataset, protocol=chosen, split=where, languages=wanted)
     report = measure(embedded)
     if page is not None:
         write_page(page, report, examples(embedded))
     return report
 
 
-def _known(embedders: Sequence[Embedder], dataset: Dataset, split: str) -> list[str]:
-    here = set(dataset.captions(split).langs)
-    known = [lang for lang in embedders[0].languages if all(lang in each.languages for each in embedders)]
+def _known(
+    models: Sequence[StoredEmbedder], dataset: Dataset, protocol: EvaluationProtocol, split: str
+) -> list[str]:
+    here = languages_in(dataset, protocol, split)
+    known = [lang for lang in models[0].languages if all(lang in each.languages for each in models)]
     found = [lang for lang in known if lang in here]
     if not found:
         raise UserError(
-            f"{dataset.path} has no {split} captions in the model's languages ({', '.join(known) or 'none in common'}); "
-            "ask for another language with --lang to see what the model does with it"
+            f"protocol {protocol.name} finds no language in split {split} of {dataset.path} that the model was "
+            f"trained on; it finds: {choices(here)}, trained on: {choices(known)}; ask for one of the former with "
+            "--lang to measure it zero-shot"
         )
     return found

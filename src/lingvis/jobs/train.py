@@ -31,6 +31,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.training.batches import batch_count
 from lingvis.training.checkpoint import FILE as CHECKPOINT
 from lingvis.training.checkpoint import TrainingState
+from lingvis.training.log import FILE as LOG
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer, make_schedule
 from lingvis.training.task import RetrievalTask
@@ -57,7 +58,6 @@ def train(
         return evaluate([stored], dataset, split="val", languages=embedder.languages)
 
     out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "recipe.toml", tomli_w.dumps(recipe.model_dump()))
     plan = Plan(**{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(Plan)})
     optimizer = make_optimizer(embedder.model, **recipe.optimizer.model_dump())
     schedule = make_schedule(
@@ -96,6 +96,10 @@ def _check_out(out: Path, resume: bool) -> None:
     if not resume and (out / CHECKPOINT).exists():
         raise UserError(
             f"{out} holds an unfinished run; go on with --resume, or delete that folder to start anew"
+        )
+    if out.is_dir() and any(out.iterdir()) and not (out / LOG).exists():
+        raise UserError(
+            f"{out} is not empty and holds no run; choose another --out, nothing there was touched"
         )
 
 
@@ -140,6 +144,7 @@ def _finish(
     out: Path, recipe: Recipe, dataset: Dataset, embedder: Embedder, state: TrainingState
 ) -> dict[str, Any]:
     """Write the model folder and drop the checkpoint."""
+    write_text(out / "recipe.toml", tomli_w.dumps(recipe.model_dump()))
     embedder.tokenizer.save(out)
     words = embedder.model.text.words
     if hasattr(words, "save"):

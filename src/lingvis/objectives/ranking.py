@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
+from lingvis.config import Count, Positive, Share
 from lingvis.objectives.hardness import HardnessName, hardness
 from lingvis.registry import Registry
 from lingvis.types import Clock
@@ -24,11 +28,11 @@ class Ranking(nn.Module):
     def __init__(
         self,
         *,
-        margin: float,
+        margin: Positive,
         schedule: HardnessName,
-        warmup_epochs: int = 1,
-        base: float = 0.991,
-        ramp_steps: int = 500,
+        warmup_epochs: Annotated[int, Field(ge=0)] = 1,
+        base: Share = 0.991,
+        ramp_steps: Count = 500,
     ) -> None:
         super().__init__()
         self.margin = margin

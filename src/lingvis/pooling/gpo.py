@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from lingvis.config import Count, Positive
 from lingvis.errors import UserError
 from lingvis.pooling.base import POOLERS
 from lingvis.pooling.coefficients import Coefficients
@@ -16,7 +17,7 @@ from lingvis.types import Tokens
 
 # At inference the weights of all sizes up to this one are computed once and kept.
 KEPT_SIZE = 256
-# How a generator starts: the largest value of a set weighs e^LEAN times as much as the smallest.
+# How a leaning generator starts: the largest value of a set weighs e^LEAN times as much as the smallest.
 LEAN = 1.5
 LEAN_SIZE = 64
 RIDGE = 1e-4
@@ -29,8 +30,9 @@ class GPO(nn.Module):
     [batch, length, dim] -> [batch, dim]. Chen et al., "Learning the Best Pooling Strategy for Visual Semantic
     Embedding": pooled_d = sum_k theta_k max_k(x_d), theta = softmax(g(k, n) / temperature). The defaults are
     the paper's; `position`, `decoder`, `per_dimension` and `feature_conditioned` are the variants of its
-    supplement (the last two need `dim`). The weights depend on the size n of the set alone, so they are
-    computed once for every size, not for every set, except when conditioned on features.
+    supplement (the last two need `dim`). `start` says how the weights begin: leaning to the larger values,
+    as the mean, or at random; conditioned on features they begin at random. They depend on the size n of the
+    set alone, so they are computed once for every size, not for every set, except when conditioned on features.
     """
 
     def __init__(
@@ -38,11 +40,12 @@ class GPO(nn.Module):
         *,
         position: str = "sincos",
         decoder: str = "bigru",
-        code_dim: int = 32,
-        hidden: int = 32,
-        temperature: float = 0.1,
-        max_size: int = 128,
-        knots: int = 20,
+        code_dim: Count = 32,
+        hidden: Count = 32,
+        temperature: Positive = 0.1,
+        max_size: Count = 128,
+        knots: Count = 20,
+        start: Literal["lean", "mean", "random"] = "lean",
         per_dimension: bool = False,
         feature_conditioned: bool = False,
         dim: int | None = None,
@@ -62,8 +65,8 @@ class GPO(nn.Module):
             outputs=dim if per_dimension and dim else 1,
             feature_dim=dim if feature_conditioned and dim else 0,
         )
-        if decoder != "interpolate" and not feature_conditioned:
-            lean_to_larger(self.coefficients)
+        if start != "random" and decoder != "interpolate" and not feature_conditioned:
+            lean_to_larger(self.coefficients, LEAN if start == "lean" else 0.0)
         self._kept: dict[int, Tensor] = {}
         self.register_load_state_dict_post_hook(_forget)  # type: ignore[no-untyped-call]
 
@@ -115,8 +118,8 @@ class GPO(nn.Module):
 
 
 @torch.no_grad()
-def lean_to_larger(coefficients: Coefficients) -> None:
-    """Start a generator as a mean that leans to the larger values: theta_k(n) ~ exp(-LEAN k / (n - 1)).
+def lean_to_larger(coefficients: Coefficients, lean: float) -> None:
+    """Start a generator as a mean that leans to the larger values: theta_k(n) ~ exp(-lean k / (n - 1)).
 
     The paper does not say how its last layer starts. Drawn at random, the weights of some seeds prefer the
     smallest values of a picture's features and training never quite recovers (docs/experiments.md). Here
@@ -133,7 +136,7 @@ def lean_to_larger(coefficients: Coefficients) -> None:
     coefficients(lengths, LEAN_SIZE)
     hook.remove()
     share = position / (lengths.unsqueeze(1) - 1)
-    target = coefficients.temperature * LEAN * (0.5 - share)[mask].double()
+    target = coefficients.temperature * lean * (0.5 - share)[mask].double()
     hidden = seen[0][mask].double()
     hidden = hidden - hidden.mean(dim=0)  # a constant in the scores changes no weight
     ridge = RIDGE * len(hidden) * torch.eye(hidden.shape[1], dtype=torch.float64)

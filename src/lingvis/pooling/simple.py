@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from lingvis.config import Count
 from lingvis.errors import UserError
 from lingvis.pooling.base import POOLERS
 from lingvis.pooling.sorting import sort_features
@@ -36,7 +37,7 @@ class KMax(nn.Module):
     [batch, length, dim] -> [batch, dim].
     """
 
-    def __init__(self, *, k: int = 5) -> None:
+    def __init__(self, *, k: Count = 5) -> None:
         super().__init__()
         if k < 1:
             raise UserError(f"k-max pooling needs k of at least 1, got {k}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from lingvis.config import Part, Recipe, accepted, parse_recipe, part_problems, problems_sentence
+from lingvis.config import Part, Recipe, accepted, lookup, parse_recipe, part_problems
 from lingvis.errors import UserError, choices
 from lingvis.image.augment import IMAGE_AUGMENTS
 from lingvis.image.encoders import IMAGE_ENCODERS
@@ -41,7 +41,10 @@ def recipe_text(name: str) -> str:
     if path.suffix == ".toml":
         if not path.is_file():
             raise UserError(f"no recipe file at {name}; built-in recipes are: {choices(recipe_names())}")
-        return path.read_text(encoding="utf-8")
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{name} is not UTF-8 at byte {error.start}; save the file as UTF-8") from error
     if name not in recipe_names():
         raise UserError(
             f"unknown recipe {name!r}; choose one of: {choices(recipe_names())}, or give a file that ends in .toml"
@@ -51,37 +54,31 @@ def recipe_text(name: str) -> str:
 
 def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
     """A recipe with overrides, checked down to every part's options before any data is touched."""
-    recipe = parse_recipe(recipe_text(name), overrides, origin=f"recipe {name}")
-    problems = recipe_problems(recipe)
-    if problems:
-        raise UserError(problems_sentence(f"recipe {name}", problems))
-    return recipe
+    return parse_recipe(recipe_text(name), overrides, origin=f"recipe {name}", check=parts_problems)
 
 
-def recipe_problems(recipe: Recipe) -> list[str]:
+def parts_problems(values: Mapping[str, Any]) -> list[str]:
     """Everything wrong with the parts of a recipe."""
-    parts: list[tuple[str, Part, Registry[Any]]] = [
-        ("image.augment", recipe.image.augment, IMAGE_AUGMENTS),
-        ("image.encoder", recipe.image.encoder, IMAGE_ENCODERS),
-        ("image.pooling", recipe.image.pooling, POOLERS),
-        ("text.tokenizer", recipe.text.tokenizer, TOKENIZERS),
-        ("text.augment", recipe.text.augment, TEXT_AUGMENTS),
-        ("text.words", recipe.text.words, WORDS),
-        ("text.encoder", recipe.text.encoder, TEXT_ENCODERS),
-        ("text.pooling", recipe.text.pooling, POOLERS),
-        ("similarity", recipe.similarity, SIMILARITIES),
-        ("objective", recipe.objective, OBJECTIVES),
-    ]
-    problems = [
-        problem
-        for where, part, registry in parts
-        for problem in part_problems(
-            where, part, registry, provided=(*PROVIDED, *(("dim",) if registry is POOLERS else ()))
-        )
-    ]
-    dims = recipe.image.encoder.options.get("dim"), recipe.text.encoder.options.get("dim")
-    if not problems and dims[0] != dims[1]:
-        problems.append(f"image.encoder.dim is {dims[0]} but text.encoder.dim is {dims[1]}; make them equal")
+    parts: dict[str, Registry[Any]] = {
+        "image.augment": IMAGE_AUGMENTS,
+        "image.encoder": IMAGE_ENCODERS,
+        "image.pooling": POOLERS,
+        "text.tokenizer": TOKENIZERS,
+        "text.augment": TEXT_AUGMENTS,
+        "text.words": WORDS,
+        "text.encoder": TEXT_ENCODERS,
+        "text.pooling": POOLERS,
+        "similarity": SIMILARITIES,
+        "objective": OBJECTIVES,
+    }
+    problems = []
+    for where, registry in parts.items():
+        provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
+        problems += part_problems(where, values, registry, provided=provided)
+    if not problems:
+        image, text = (lookup(values, f"{side}.encoder.dim") for side in ("image", "text"))
+        if image != text:
+            problems.append(f"image.encoder.dim is {image} but text.encoder.dim is {text}; make them equal")
     return problems
 
 

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from lingvis.config import Count
 from lingvis.registry import Registry
 
 SIMILARITIES: Registry[type[nn.Module]] = Registry("similarity")
@@ -39,7 +40,7 @@ class Order(nn.Module):
 
     indexable = False
 
-    def __init__(self, *, rows: int = 32) -> None:
+    def __init__(self, *, rows: Count = 32) -> None:
         super().__init__()
         self.rows = rows
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from lingvis.config import Share
+from lingvis.errors import UserError
 from lingvis.registry import Registry
 from lingvis.text.tokenizers import Vocabulary
 from lingvis.types import TextBatch
@@ -32,8 +34,12 @@ class ChangeWords(nn.Module):
     is_word: Tensor
     word_ids: Tensor
 
-    def __init__(self, *, vocabulary: Vocabulary, p: float, masked: float, replaced: float) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, p: Share, masked: Share, replaced: Share) -> None:
         super().__init__()
+        if masked + replaced > 1:
+            raise UserError(
+                f"text.augment masks {masked} and replaces {replaced} of the picked words; give at most 1 in all"
+            )
         self.p, self.masked, self.replaced, self.mask_id, self.pad_id = (
             p,
             masked,

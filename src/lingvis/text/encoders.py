@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
+from lingvis.config import Count
 from lingvis.projection import Linear
 from lingvis.recurrent import MaskedGRU
 from lingvis.registry import Registry
@@ -17,7 +18,7 @@ TEXT_ENCODERS.register("linear", "one linear layer, no context (after a transfor
 class GRU(nn.Module):
     """[B, L, input_dim] -> [B, L, dim]; each direction has `dim` units."""
 
-    def __init__(self, *, input_dim: int, dim: int, bidirectional: bool) -> None:
+    def __init__(self, *, input_dim: Count, dim: Count, bidirectional: bool) -> None:
         super().__init__()
         self.dim = dim
         self.gru = MaskedGRU(input_dim=input_dim, hidden=dim, bidirectional=bidirectional)

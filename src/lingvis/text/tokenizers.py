@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.config import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
 from lingvis.registry import Registry
@@ -57,7 +58,7 @@ class WordTokenizer:
 
     FILE = "vocabulary.json"
 
-    def __init__(self, *, min_count: int) -> None:
+    def __init__(self, *, min_count: Count) -> None:
         self.min_count = min_count
         self._set([])
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from lingvis.config import Count
 from lingvis.errors import UserError
 from lingvis.text.tokenizers import TOKENIZERS, Vocabulary
 from lingvis.text.words import WORDS
@@ -48,7 +49,7 @@ class TransformerTokenizer:
 
     vocabulary: Vocabulary
 
-    def __init__(self, *, model: str, max_length: int = 128) -> None:
+    def __init__(self, *, model: str, max_length: Count = 128) -> None:
         self.model, self.max_length = model, max_length
         self._tokenizer: Any = None
 

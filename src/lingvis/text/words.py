@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
+from lingvis.config import Count
 from lingvis.registry import Registry
 from lingvis.text.tokenizers import Vocabulary
 from lingvis.types import TextBatch, Tokens
@@ -15,7 +16,7 @@ WORDS: Registry[type[nn.Module]] = Registry("word part")
 class WordEmbedding(nn.Module):
     """ids [B, L] -> [B, L, dim], initialised U(-0.1, 0.1) as in VSE++; the padding vector stays zero."""
 
-    def __init__(self, *, vocabulary: Vocabulary, dim: int) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, dim: Count) -> None:
         super().__init__()
         self.dim = dim
         self.table = nn.Embedding(vocabulary.size, dim, padding_idx=vocabulary.pad)

@@ -13,6 +13,8 @@ Encode = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 # A shape is captured when it comes this often: a rare one (the last batch of an epoch) is not worth it.
 CAPTURE_AT = 3
+# Every recording takes memory; batches of further shapes are computed without one.
+MOST_GRAPHS = 64
 
 
 class GraphedCalls:
@@ -33,20 +35,22 @@ class GraphedCalls:
         """`encode(*inputs)`; `shape` names everything that a recording depends on."""
         if shape not in self._graphs:
             self._seen[shape] += 1
-            if self._seen[shape] < CAPTURE_AT:
+            if self._seen[shape] < CAPTURE_AT or len(self._graphs) >= MOST_GRAPHS:
                 return encode(*inputs)
             self._graphs[shape] = self._capture(encode, inputs)
         found: tuple[Tensor, Tensor] = self._graphs[shape](*inputs)
         return found
 
     def _capture(self, encode: Encode, inputs: tuple[Tensor, Tensor]) -> Any:
-        """Record; the trial calls that this makes leave no trace in running statistics."""
+        """Record; the trial calls that this makes leave no trace in running statistics and random numbers."""
         buffers = {name: buffer.clone() for name, buffer in self._model.named_buffers()}
+        random = torch.cuda.get_rng_state()
         call = _Call(self._model, encode)
         graphed = torch.cuda.make_graphed_callables(call, inputs, pool=self._pool)
         with torch.no_grad():
             for name, buffer in self._model.named_buffers():
                 buffer.copy_(buffers[name])
+        torch.cuda.set_rng_state(random)
         return graphed
 
 

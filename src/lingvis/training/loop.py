@@ -129,10 +129,12 @@ def _step(
     optimizer.zero_grad(set_to_none=True)
     loss, blind = task.loss(rows, clock)
     loss.backward()  # type: ignore[no-untyped-call]
+    trained = [parameter for parameter in task.parameters() if parameter.grad is not None]
+    norm = nn.utils.get_total_norm([p.grad for p in trained if p.grad is not None])
     if plan.clip > 0:
-        nn.utils.clip_grad_norm_([p for p in task.parameters() if p.grad is not None], plan.clip)
+        nn.utils.clip_grads_with_norm_(trained, plan.clip, norm)
     optimizer.step()
-    watch.add(clock.step + 1, loss, blind)
+    watch.add(clock.step + 1, loss, blind, norm)
 
 
 def _report(watch: LossWatch, log: RunLog, optimizer: torch.optim.Optimizer) -> None:

@@ -15,6 +15,7 @@ from lingvis.types import Clock
 
 # Sizes are rounded up to these multiples, so that batches have few different shapes.
 LENGTH_MULTIPLE = 4
+SIZE_MULTIPLE = 8
 IMAGE_MULTIPLE = 16
 
 
@@ -69,7 +70,7 @@ class RetrievalTask(nn.Module):
 
     def _encode(self, rows: NDArray[np.int64], images: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         device = self._pictures.device
-        size = self._pictures.rows.longest(images, multiple=1)
+        size = self._pictures.rows.longest(images, multiple=SIZE_MULTIPLE)
         length = self._captions.rows.longest(rows, multiple=LENGTH_MULTIPLE)
 
         def encode(caption_rows: Tensor, image_rows: Tensor) -> tuple[Tensor, Tensor]:

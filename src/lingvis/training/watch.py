@@ -27,37 +27,35 @@ class LossWatch:
     """Collects losses on the device; `flush` brings them to the host and raises when training has gone wrong."""
 
     def __init__(self) -> None:
-        self._pending: list[tuple[int, Tensor, Tensor]] = []
+        self._pending: list[tuple[int, Tensor]] = []
         self._stuck = 0
 
-    def add(self, step: int, loss: Tensor, blind: Tensor) -> None:
-        """Note a step's loss and the loss that equal scores everywhere would have."""
-        self._pending.append((step, loss.detach(), blind))
+    def add(self, step: int, loss: Tensor, blind: Tensor, norm: Tensor) -> None:
+        """Note a step's loss, the loss that equal scores everywhere would have, and the gradient's norm."""
+        self._pending.append((step, torch.stack((loss.detach(), blind, norm.detach()))))
 
     def flush(self) -> list[LossRecord]:
         """The losses since the last flush."""
         if not self._pending:
             return []
-        values = (
-            torch.stack([torch.stack((loss, blind)) for _, loss, blind in self._pending]).float().tolist()
-        )
+        steps = [step for step, _ in self._pending]
+        values = torch.stack([numbers for _, numbers in self._pending]).tolist()
+        self._pending.clear()
         records = []
-        for (step, _, _), (loss, blind) in zip(self._pending, values, strict=True):
-            if not math.isfinite(loss):
-                self._pending.clear()
+        for step, (loss, blind, norm) in zip(steps, values, strict=True):
+            if not (math.isfinite(loss) and math.isfinite(norm)):
+                what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient became {norm}"
                 raise UserError(
-                    f"the loss became {loss} at step {step}; the last checkpoint from before it is kept. "
-                    "Lower optimizer.lr, or set training.precision=float32, and train again."
+                    f"the {what} at step {step}; a checkpoint from before it, if one was written, is kept. "
+                    "Lower optimizer.lr, or set training.precision=float32, and train into a new --out."
                 )
             near = abs(loss - blind) <= COLLAPSE_TOLERANCE * blind
             self._stuck = self._stuck + 1 if near else 0
             if self._stuck >= COLLAPSE_STEPS:
-                self._pending.clear()
                 raise UserError(
                     f"training has collapsed: the loss has stuck at {loss:.1f} for {self._stuck} steps up to step {step}, "
                     "the value of a model that maps everything to one point. Start with easier negatives "
-                    "(objective.schedule=warmup) or lower optimizer.lr, and train again."
+                    "(objective.schedule=warmup) or lower optimizer.lr, and train into a new --out."
                 )
             records.append(LossRecord(step, loss))
-        self._pending.clear()
         return records
