@@ -124,7 +124,16 @@ def gpo_start() -> str:
                 run["notes"],
             ]
         )
-    head = ["start", "on the largest quarter", "rate warm-up", "min_count", "seed", "val rsum, epoch 7", "best of 25", "notes"]
+    head = [
+        "start",
+        "on the largest quarter",
+        "rate warm-up",
+        "min_count",
+        "seed",
+        "val rsum, epoch 7",
+        "best of 25",
+        "notes",
+    ]
     return table(head, rows)
 
 

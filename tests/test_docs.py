@@ -33,5 +33,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_name_is_documented() -> None:
     documented = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-    for name in (*recipe_names(), *POOLERS.names(), *IMPORTERS.names()):
+    for name in (*recipe_names(), *POOLERS.names()):
         assert f"`{name}`" in documented, name
+    for name in IMPORTERS.names():
+        assert f"lingvis data import {name} " in documented, name

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lingvis.files import atomic_file, atomic_folder, write_json, write_text
+from lingvis.errors import UserError
+from lingvis.files import atomic_file, atomic_folder, replace_folder, write_json, write_text
 
 
 def others(path: Path) -> list[str]:
@@ -117,6 +118,137 @@ def test_a_kill_in_the_middle_leaves_the_old_content_and_the_next_write_works(
         second.send_signal(signal.SIGKILL)
         assert second.wait() == -signal.SIGKILL
     assert content() == "old"
+    assert len(others(path)) == 1
     with start("new", "go") as third:
         assert third.wait() == 0
     assert content() == "new"
+    assert others(path) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_only_what_a_kill_left_is_removed(tmp_path: Path, kind: str) -> None:
+    write = atomic_file if kind == "file" else atomic_folder
+    path = tmp_path / "target"
+    kept = [".target.lock", ".target.mine", ".target.partial", ".targets.tmp-12345678"]
+    for name in kept:
+        (tmp_path / name).mkdir()
+    (tmp_path / ".target.tmp-12345678").mkdir()
+    (tmp_path / ".target.tmp-87654321").write_text("half")
+    with write(path) as first:
+        assert others(path) == sorted([*kept, first.name])
+        # Two writers at once: neither takes the other's work for left over, and the last one stays.
+        with write(path) as second:
+            assert second != first
+            (second if kind == "file" else second / "content").write_text("second")
+        (first if kind == "file" else first / "content").write_text("first")
+    assert (path if kind == "file" else path / "content").read_text() == "first"
+    assert others(path) == kept
+
+
+def test_killed_at_any_step_a_folder_is_the_old_or_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "set"
+    program = textwrap.dedent(
+        """
+        import itertools, os, signal, sys
+        from pathlib import Path
+        from lingvis.files import atomic_folder
+
+        STEPS = {"os.rename", "ctypes.dlopen", "ctypes.dlsym", "os.mkdir", "os.chmod", "shutil.rmtree", "os.rmdir"}
+
+        def write(path, text):
+            with atomic_folder(path) as folder:
+                (folder / "a").write_text(text)
+                (folder / "b").write_text(text)
+
+        def die_at(last):
+            steps = itertools.count(1)
+            def hook(event, arguments):
+                if event in STEPS and next(steps) == last:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            sys.addaudithook(hook)
+
+        path = Path(sys.argv[1])
+        write(path, "0")
+        for last in itertools.count(1):
+            child = os.fork()
+            if child == 0:
+                die_at(last)
+                write(path, str(last))
+                os._exit(0)
+            killed = os.waitpid(child, 0)[1] == signal.SIGKILL
+            print(last, *((path / name).read_text() if path.exists() else "lost" for name in "ab"))
+            if not killed:
+                break
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    )
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert len(lines) > 3
+    content = "0"
+    for last, first, second in lines:
+        assert first == second
+        assert first in (content, last)
+        content = first
+    assert content == lines[-1][0]
+    assert others(path) == []
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+def test_a_folder_is_replaced_where_names_can_be_swapped_and_where_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swaps: bool
+) -> None:
+    if not swaps:
+        monkeypatch.setattr("lingvis.files._exchange", lambda one, other: False)
+    source, target = tmp_path / "source", tmp_path / "target"
+    for folder in (source, target):
+        folder.mkdir()
+        (folder / folder.name).write_text("content")
+    replace_folder(source, target)
+    assert [file.name for file in target.iterdir()] == ["source"]
+    assert others(target) == []
+    with pytest.raises(FileNotFoundError):
+        replace_folder(source, target)  # gone: the target is put back
+    assert [file.name for file in target.iterdir()] == ["source"]
+    assert others(target) == []
+
+
+@pytest.mark.parametrize("existed", [True, False])
+def test_writes_go_through_symbolic_links(tmp_path: Path, existed: bool) -> None:
+    real = tmp_path / "real"
+    if existed:
+        (real / "set").mkdir(parents=True)
+        (real / "set" / "old").write_text("old")
+        (real / "a.txt").write_text("old")
+    for name in ("a.txt", "set"):
+        (tmp_path / name).symlink_to(Path("real") / name)
+    write_text(tmp_path / "a.txt", "new")
+    with atomic_folder(tmp_path / "set") as folder:
+        (folder / "new").write_text("new")
+    assert os.readlink(tmp_path / "a.txt") == "real/a.txt"
+    assert os.readlink(tmp_path / "set") == "real/set"
+    assert (real / "a.txt").read_text() == "new"
+    assert [file.name for file in (real / "set").iterdir()] == ["new"]
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "real", "set"]
+    assert sorted(os.listdir(real)) == ["a.txt", "set"]
+
+
+def test_what_is_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    before = {entry.name: entry.lstat().st_ino for entry in tmp_path.iterdir()}
+    for name in ("folder", "pipe", "link", "loop"):
+        with pytest.raises(UserError, match=f"{name} exists and is not a regular file; name another"):
+            write_text(tmp_path / name, "text")
+    for name in ("file", "pipe", "link", "loop"):
+        with (
+            pytest.raises(UserError, match=f"{name} exists and is not a folder; name another"),
+            atomic_folder(tmp_path / name),
+        ):
+            pass
+    assert {entry.name: entry.lstat().st_ino for entry in tmp_path.iterdir()} == before
+    assert (tmp_path / "file").read_text() == "mine"

@@ -67,8 +67,8 @@ class OptimizerSection(_Section):
     """The optimiser; `factors` multiplies the learning rate of parameters by name prefix (0 freezes them)."""
 
     name: Literal["adam", "adamw"]
-    lr: Annotated[float, Field(gt=0)]
-    weight_decay: Annotated[float, Field(ge=0)]
+    lr: Annotated[float, Field(gt=0, le=1000)]
+    weight_decay: Annotated[float, Field(ge=0, le=1)]
     factors: dict[str, Annotated[float, Field(ge=0)]] = {}
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
-from lingvis.artifact import read_config, read_tensors
-from lingvis.config import Recipe
+from lingvis.artifact import CONFIG, read_config, read_tensors
+from lingvis.config import Recipe, explain
+from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device
 from lingvis.errors import UserError
-from lingvis.features.backbones import Backbone, load_backbone
-from lingvis.features.encode import encode_pictures
+from lingvis.features.backbones import Backbone, Preprocessing, load_backbone
+from lingvis.features.encode import POOLED, Kind, PictureEncoder, RegionMode, encode_pictures
+from lingvis.features.manifest import is_store
+from lingvis.features.names import extract_command
 from lingvis.features.store import FeatureStore
 from lingvis.image.table import FeatureTable
 from lingvis.model import DualEncoder
@@ -25,6 +30,26 @@ from lingvis.text.tokenizers import Tokenizer
 
 Floats = NDArray[np.float32]
 BATCH = 256
+
+
+class Features(BaseModel):
+    """What a model must remember of the features it was trained on; `name` is that of their folder."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    backbone: str
+    kind: Kind
+    regions: RegionMode | None
+    preprocessing: Preprocessing | None
+    dim: PositiveInt
+
+
+class _Config(BaseModel):
+    """The part of config.json that a model is built from."""
+
+    recipe: Recipe
+    features: Features
+    languages: list[str]
 
 
 class Embedder:
@@ -48,13 +73,18 @@ class Embedder:
     def load(cls, run: Path | str, *, device: str | None = None) -> Embedder:
         """Load a model folder strictly: a weight too many or too few is an error."""
         run, where = Path(run), choose_device(device)
-        config = read_config(run)
-        recipe = Recipe.model_validate(config["recipe"])
-        tokenizer = build_tokenizer(recipe)
-        tokenizer.load(run)
-        model = build_model(
-            recipe, feature_dim=config["features"]["dim"], vocabulary=tokenizer.vocabulary, folder=run
-        )
+        with _damage_told(str(run / CONFIG)):
+            config = _Config.model_validate(read_config(run))
+            tokenizer = build_tokenizer(config.recipe)
+        with _damage_told(f"the tokenizer in {run}"):
+            tokenizer.load(run)
+        with _damage_told(str(run / CONFIG)):
+            model = build_model(
+                config.recipe,
+                feature_dim=config.features.dim,
+                vocabulary=tokenizer.vocabulary,
+                folder=run,
+            )
         try:
             model.load_state_dict(read_tensors(run), strict=True)
         except RuntimeError as error:
@@ -65,8 +95,8 @@ class Embedder:
             name=run.resolve().name,
             model=model.to(where).eval(),
             tokenizer=tokenizer,
-            features=config["features"],
-            languages=config["languages"],
+            features=config.features.model_dump(mode="json"),
+            languages=config.languages,
             device=where,
         )
 
@@ -87,7 +117,15 @@ class Embedder:
 
     def encode_texts(self, texts: Sequence[str], lang: str | Sequence[str]) -> Floats:
         """Sentences in one language, or each in its own -> float32 [texts, dim]."""
+        if isinstance(texts, str):
+            raise UserError(
+                f"expected a list of sentences, got the one sentence {texts!r}; write [{texts!r}]"
+            )
         langs = [lang] * len(texts) if isinstance(lang, str) else list(lang)
+        if len(langs) != len(texts):
+            raise UserError(
+                f"got {len(langs)} languages for {len(texts)} sentences; give one for each, or one for all"
+            )
         if not texts:
             return np.zeros((0, self.dim), np.float32)
         bank = TokenBank(tokenizer=self.tokenizer, texts=texts, langs=langs, device=self.device)
@@ -95,10 +133,19 @@ class Embedder:
 
     def encode_images(self, paths: Sequence[Path | str]) -> Floats:
         """Picture files -> float32 [pictures, dim], through the backbone the model was trained on."""
-        if self._backbone is None:
-            self._backbone = load_backbone(self.features["backbone"], device=str(self.device))
         files = [Path(path) for path in paths]
-        return self.encode_features(list(encode_pictures(files, self._backbone, self.features["kind"])))
+        kind, regions = self.features["kind"], self.features["regions"] or POOLED
+        if self._backbone is None:
+            backbone = load_backbone(self.features["backbone"], device=str(self.device))
+            now = PictureEncoder(backbone, kind=kind, regions=regions).preprocessing
+            known = Features.model_validate(self.features).preprocessing
+            if known not in (None, now):
+                raise UserError(
+                    f"backbone {backbone.name} prepares pictures in another way than when model {self.name} was "
+                    "trained; install the version of its package that the features were extracted with"
+                )
+            self._backbone = backbone
+        return self.encode_features(list(encode_pictures(files, self._backbone, kind, regions=regions)))
 
     def encode_features(self, sets: Sequence[NDArray[np.float16]]) -> Floats:
         """Feature sets [size, feature_dim] -> float32 [sets, dim]."""
@@ -134,13 +181,28 @@ class StoredEmbedder:
 
     def __init__(self, embedder: Embedder, store: FeatureStore) -> None:
         check_features(embedder, store)
-        self._embedder, self._store = embedder, store
+        self._embedder, self.store = embedder, store
         self._tables: dict[tuple[str, ...], FeatureTable] = {}
+
+    @classmethod
+    def open(cls, embedder: Embedder, dataset: Dataset) -> StoredEmbedder:
+        """With those features of the dataset that the model was trained on; says how to make them if need be."""
+        folder = dataset.features_dir / embedder.features["name"]
+        if not is_store(folder):
+            raise UserError(
+                f"no feature store at {folder}, which model {embedder.name} needs; {_how_to_get(embedder, dataset.path)}"
+            )
+        return cls(embedder, FeatureStore.open(folder))
 
     @property
     def name(self) -> str:
         """The model's name."""
         return self._embedder.name
+
+    @property
+    def languages(self) -> Sequence[str]:
+        """Those it was trained on."""
+        return self._embedder.languages
 
     @property
     def parameters(self) -> Mapping[str, int]:
@@ -158,9 +220,9 @@ class StoredEmbedder:
         if key not in self._tables:
             self._tables = {
                 key: FeatureTable(
-                    values=self._store.values,
-                    offsets=self._store.offsets,
-                    rows=self._store.index(names),
+                    values=self.store.values,
+                    offsets=self.store.offsets,
+                    rows=self.store.index(names),
                     device=self._embedder.device,
                 )
             }
@@ -182,18 +244,51 @@ class StoredEmbedder:
 
 
 def describe_features(store: FeatureStore) -> dict[str, Any]:
-    """What a model must remember of the features it was trained on."""
-    origin = store.manifest.origin
-    return {"name": store.path.name, "backbone": origin.backbone, "kind": origin.kind, "dim": store.dim}
+    """What a model must remember of the features it was trained on, as JSON holds it: see `Features`."""
+    manifest = store.manifest
+    found = Features(
+        name=store.path.name,
+        backbone=manifest.origin.backbone,
+        kind=manifest.origin.kind,
+        regions=manifest.origin.regions,
+        preprocessing=manifest.preprocessing,
+        dim=manifest.dim,
+    )
+    return found.model_dump(mode="json")
 
 
 def check_features(embedder: Embedder, store: FeatureStore) -> None:
-    """Refuse features of another backbone or kind than the model was trained on."""
+    """Refuse features that were made in another way than those the model was trained on."""
     wanted, got = embedder.features, describe_features(store)
-    for key in ("backbone", "kind", "dim"):
+    for key in ("backbone", "kind", "regions", "preprocessing", "dim"):
         if wanted[key] != got[key]:
             raise UserError(
                 f"model {embedder.name} was trained on features with {key} {wanted[key]!r}, but {store.path} has "
-                f"{got[key]!r}; extract the right ones with: lingvis features extract DATASET "
-                f"--backbone {wanted['backbone']} --kind {wanted['kind']}"
+                f"{got[key]!r}; rename or delete that folder, then {_how_to_get(embedder, store.path.parent.parent)}"
             )
+
+
+def _how_to_get(embedder: Embedder, dataset: Path) -> str:
+    """The clause that says where the features of a model come from."""
+    features = embedder.features
+    if features["preprocessing"] is None:  # vectors that came with a dataset: no backbone here makes them
+        return (
+            f"import the same {features['backbone']} features into features/{features['name']} of the dataset"
+        )
+    keys = ("backbone", "kind", "regions", "name")
+    return f"extract them with: {extract_command(dataset, **{key: features[key] for key in keys})}"
+
+
+@contextlib.contextmanager
+def _damage_told(what: str) -> Iterator[None]:
+    """Say in a sentence what is wrong with a file of a model."""
+    try:
+        yield
+    except (KeyError, ValueError, TypeError, AttributeError, OSError) as error:
+        if isinstance(error, ValidationError):
+            problem = explain(error.errors()[0])
+        elif isinstance(error, KeyError):
+            problem = f"{error} is missing"
+        else:
+            problem = str(error).splitlines()[0]
+        raise UserError(f"{what} is damaged ({problem}); restore the file or train again") from error

@@ -1,8 +1,16 @@
-"""Writes that are whole or absent: a reader never sees half a file, and a kill loses nothing stored."""
+"""Writes that are whole or absent: a reader never sees half a file, and a kill loses nothing stored.
+
+Content is written to a hidden `.<name>.tmp-*` beside the target and takes its place in one step. What a kill
+leaves of that kind is removed when the same target is written next. Replacing a folder is one step on Linux;
+where the file system cannot swap two names it takes two, and a kill between them leaves the old folder
+beside its place, as `.<name>.old-*`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import fcntl
 import json
 import os
 import shutil
@@ -10,6 +18,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from lingvis.errors import UserError
+
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of <fcntl.h> and <linux/fs.h>
 
 
 def sync(path: Path) -> None:
@@ -24,26 +36,20 @@ def sync(path: Path) -> None:
 @contextlib.contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it takes its place only when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    place = _place(path, folder=False)
+    with _beside(place, folder=False) as temporary:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         sync(temporary)
-        os.replace(temporary, path)
-        sync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        os.replace(temporary, place)
+        sync(place.parent)
 
 
 @contextlib.contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path`; it replaces `path` only when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    try:
+    place = _place(path, folder=True)
+    with _beside(place, folder=True) as temporary:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
         for entry in temporary.rglob("*"):
@@ -51,26 +57,30 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             if not entry.is_symlink() and (entry.is_dir() or entry.stat().st_nlink == 1):
                 sync(entry)
         sync(temporary)
-        replace_folder(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        replace_folder(temporary, place)
 
 
 def replace_folder(source: Path, target: Path) -> None:
     """Put folder `source` in the place of `target`; the old one is dropped after the new one stands."""
+    target = _place(target, folder=True)
     old: Path | None = None
-    if target.exists():
-        old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
-        os.replace(target, old)
-    try:
+    if not target.exists():
         os.replace(source, target)
-    except OSError:
-        if old is not None:
-            os.replace(old, target)
-        raise
+    elif _exchange(source, target):
+        old = source
+    else:
+        old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old-"))
+        try:
+            os.replace(target, old)
+            os.replace(source, target)
+        except BaseException:
+            if not target.exists():
+                os.replace(old, target)
+            shutil.rmtree(old, ignore_errors=True)
+            raise
     sync(target.parent)
     if old is not None:
-        shutil.rmtree(old)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -82,6 +92,78 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write JSON for people and machines, atomically."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def _place(path: Path, *, folder: bool) -> Path:
+    """Where a write to `path` goes: through symbolic links, and never over something of another kind."""
+    place = Path(os.path.realpath(path))
+    fits = path.is_dir() if folder else path.is_file()
+    if not fits and (path.exists() or os.path.lexists(place)):
+        kind = "folder" if folder else "regular file"
+        raise UserError(f"{path} exists and is not a {kind}; name another place to write to")
+    return place
+
+
+@contextlib.contextmanager
+def _beside(place: Path, *, folder: bool) -> Iterator[Path]:
+    """A temporary file or folder beside `place`, locked while the block runs; the block may move it away.
+
+    The lock ends with the process: what is not locked was left by a kill, and goes first.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    start = f".{place.name}.tmp-"
+    for left in place.parent.iterdir():
+        if left.name.startswith(start):
+            with contextlib.suppress(OSError), _lock(left, wait=False):
+                _remove(left)
+    while True:
+        temporary = _make(place, start, folder=folder)
+        with contextlib.ExitStack() as stack:
+            # A file system without locks: then nobody removes what is left, either.
+            with contextlib.suppress(OSError):
+                stack.enter_context(_lock(temporary, wait=True))
+            if not temporary.exists():  # another writer took it for left over before it was locked
+                continue
+            try:
+                yield temporary
+            finally:
+                _remove(temporary)
+            return
+
+
+def _make(place: Path, start: str, *, folder: bool) -> Path:
+    if folder:
+        return Path(tempfile.mkdtemp(dir=place.parent, prefix=start))
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=start, suffix=place.suffix)
+    os.close(handle)
+    return Path(name)
+
+
+@contextlib.contextmanager
+def _lock(path: Path, *, wait: bool) -> Iterator[None]:
+    """Hold the lock of a file or folder; OSError when somebody else holds it and we are not to wait."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two names in one step; False where the system or the file system cannot."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    return bool(rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0)
 
 
 def _umask() -> int:

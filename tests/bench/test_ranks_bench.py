@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lingvis.bench.ranks import _must_be_tie, run_rank_benchmark
+from lingvis.errors import UserError
 
 
 def test_small_run_writes_what_it_measured(tmp_path: Path) -> None:
@@ -18,11 +20,24 @@ def test_small_run_writes_what_it_measured(tmp_path: Path) -> None:
     assert result["agreement"]["queries_checked"] == 540
     assert result["agreement"]["equal"] >= 530
     assert result["agreement"]["equal"] + result["agreement"]["differ_by_ties_only"] == 540
-    assert result["counting"]["seconds"] == min(result["counting"]["seconds_of_each_run"])
+    runs = result["counting"]["seconds_of_each_run"]
+    assert len(runs) == 6
+    assert result["counting"]["seconds"] == (sorted(runs)[2] + sorted(runs)[3]) / 2
+    assert result["counting"]["seconds_of_first_run"] == runs[0]
+    assert result["counting"]["seconds_of_fastest_run"] == min(runs)
     all_queries = result["loop"]["seconds"]["all_queries"]
     assert result["times_faster"] == pytest.approx(all_queries / result["counting"]["seconds"])
     assert result["counting"]["peak_mb_above_inputs"] < 100
     assert result["hardware"]["cores"] >= 1
+
+
+def test_a_place_that_cannot_be_written_is_found_before_measuring(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    start = time.monotonic()
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UserError, match=r"cannot write to .*file.* choose another folder with --out"):
+            run_rank_benchmark(place, images=2000, texts=10000, dim=512)
+    assert time.monotonic() - start < 0.2  # a fresh process alone takes longer
 
 
 def test_a_wrong_rank_is_an_error_and_a_tie_is_not() -> None:

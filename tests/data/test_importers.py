@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,31 @@ def test_karpathy(tmp_path: Path) -> None:
         ),
         ('{"images": []}', "no caption"),
         (b"\xff\xfe{", "is not UTF-8 at line 1"),
+        pytest.param('{"images": [' + "1" * 5000 + "]}", "is not JSON", id="many digits"),
+        (
+            '{"images": [{"filename": "a.jpg", "split": "val", "sentences": [{"raw": "x"}, {"raw": "\\ud800"}]}]}',
+            "dataset.json, image 1: the caption '\\ud800' cannot be written as UTF-8",
+        ),
+        (
+            '{"images": [{"filename": "a.jpg", "split": "val", "sentences": [{"raw": null}]}]}',
+            "dataset.json, image 1: the caption should be text, got NoneType",
+        ),
+        (
+            '{"images": [{"filename": "\\udce9.jpg", "split": "val", "sentences": [{"raw": "x"}]}]}',
+            "image 1: the filename '\\udce9.jpg' cannot be written as UTF-8",
+        ),
+        (
+            '{"images": [{"filename": 3, "split": "val", "sentences": [{"raw": "x"}]}]}',
+            "image 1: the filename should be text, got int",
+        ),
+        (
+            '{"images": [{"filename": "a.jpg", "filepath": [1], "split": "val", "sentences": []}]}',
+            "image 1: the filename should be text, got list",
+        ),
+        (
+            '{"images": [{"filename": "a.jpg", "split": 3, "sentences": []}]}',
+            "image 1: the split should be text, got int",
+        ),
     ],
 )
 def test_karpathy_malformed(tmp_path: Path, content: str | bytes, expected: str) -> None:
@@ -271,6 +297,26 @@ def test_coco_language_and_split_given_or_told_by_names(tmp_path: Path) -> None:
             "does not say the split of image 'a.jpg'; give it with --split",
         ),
         ("caption_train.zh.txt", "a.jpg 狗\n", "line 1: expected 'image#number caption'"),
+        (
+            "captions_train2014.json",
+            '{"images": [{"id": 3, "file_name": "a.jpg"}], "annotations": [{"image_id": 3, "caption": null}]}',
+            "captions_train2014.json, annotation 1: the caption should be text, got NoneType",
+        ),
+        (
+            "captions.en.json",
+            {"images": [{"id": 3, "file_name": 42}], "annotations": [{"image_id": 3, "caption": "x"}]},
+            "captions.en.json, image 1: the file_name should be text, got int",
+        ),
+        (
+            "captions.en.json",
+            {"images": [{"id": 3, "file_name": ["a"]}], "annotations": [{"image_id": 3, "caption": "x"}]},
+            "captions.en.json, image 1: the file_name should be text, got list",
+        ),
+        (
+            "captions_train2014.json",
+            '{"images": [{"id": 3, "file_name": "a.jpg"}], "annotations": [{"image_id": 3, "caption": "\\udfff"}]}',
+            "captions_train2014.json, annotation 1: the caption '\\udfff' cannot be written as UTF-8",
+        ),
     ],
 )
 def test_coco_malformed(tmp_path: Path, name: str, content: str | dict[str, Any], expected: str) -> None:
@@ -377,6 +423,9 @@ def test_table_parquet_with_lists(tmp_path: Path) -> None:
     assert "is not a whole Parquet file" in refused("table", tmp_path / "t.parquet")
     parquet.write_table(pyarrow.table({"image": ["a.jpg"], "caption_en": [3]}), tmp_path / "t.parquet")
     assert "column caption_en should hold text, got int" in refused("table", tmp_path / "t.parquet")
+    latin = pyarrow.array(["A caf\udce9".encode("utf-8", "surrogateescape")]).view(pyarrow.string())
+    parquet.write_table(pyarrow.table({"image": ["a.jpg"], "caption_en": latin}), tmp_path / "t.parquet")
+    assert "t.parquet, rows 1 to 1: text that is not UTF-8" in refused("table", tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize(
@@ -426,6 +475,26 @@ def test_sidecar(tmp_path: Path) -> None:
         "pictures without captions left out: 1",
         "text files without a picture left out: 1, README.txt first",
     ]
+
+
+def test_sidecar_file_names_that_are_not_utf8(tmp_path: Path) -> None:
+    def latin(name: str) -> Path:
+        return tmp_path / os.fsdecode(name.encode("latin-1"))
+
+    put(tmp_path / "dog.jpg", b"")
+    put(tmp_path / "dog.txt", "A dog.")
+    try:
+        put(latin("café.txt"), "A bar.")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    # Without a picture it is left out, and said so in a note that any terminal can show.
+    assert read("sidecar", tmp_path, language="en").notes == [
+        "text files without a picture left out: 1, caf\\udce9.txt first"
+    ]
+    put(latin("café.jpg"), b"")
+    text = refused("sidecar", tmp_path, language="en")
+    assert "caf\\udce9.txt, line 1: the name of the image 'caf\\udce9.jpg' cannot be written as UTF-8" in text
+    assert text.encode()
 
 
 def test_sidecar_malformed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,41 @@ def test_precomp_more_malformed(tmp_path: Path) -> None:
     content = (tmp_path / "train_ims.npy").read_bytes()
     (tmp_path / "train_ims.npy").write_bytes(content[:-5])
     assert "train_ims.npy is not a whole .npy array" in refused("precomp", tmp_path)
+
+
+def header(shape: str) -> bytes:
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00v\x00" + text.encode()
+
+
+def archive() -> bytes:
+    made = io.BytesIO()
+    np.savez(made, vectors(2, 4))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [archive(), b"PK\x03\x04", header("(2, 4"), header(f"({10**30}, 4)")],
+    ids=["archive", "half an archive", "half a header", "too big"],
+)
+def test_precomp_array_that_is_none(tmp_path: Path, content: bytes) -> None:
+    put(tmp_path, "train_", None, plain=["a", "b"])
+    (tmp_path / "train_ims.npy").write_bytes(content)
+    assert "train_ims.npy is not a whole .npy array" in refused("precomp", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("null", "id_mapping.json, id '2': the file name should be text, got NoneType"),
+        ('"\\ud800"', "id_mapping.json, id '2': the file name '\\ud800' cannot be written as UTF-8"),
+    ],
+)
+def test_precomp_mapping_to_what_is_no_name(tmp_path: Path, name: str, expected: str) -> None:
+    put(tmp_path, "train_", vectors(2, 4), ["1", "2"], plain=["a", "b"])
+    (tmp_path / "id_mapping.json").write_text(f'{{"1": "a.jpg", "2": {name}}}')
+    assert expected in refused("precomp", tmp_path)
 
 
 def test_the_same_id_in_two_splits_is_refused(tmp_path: Path) -> None:

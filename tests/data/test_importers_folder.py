@@ -237,6 +237,31 @@ def test_bad_options(tmp_path: Path, options: dict[str, str], expected: str) -> 
     assert expected in refused(format, source, tmp_path / "out", **options)
 
 
+def test_a_path_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    try:
+        source = make_source(folder)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    text = refused("table", source, tmp_path / "out")
+    assert "the import: the path" in text
+    assert "cannot be written as UTF-8" in text
+    assert text.encode()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_target_behind_a_link_is_written_where_it_lies(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "in")
+    (tmp_path / "big disk").mkdir()
+    (tmp_path / "out").symlink_to("big disk/set")
+    for text in ("A dog.", "A fox."):
+        make_source(tmp_path / "in", {"a.jpg": text})
+        assert import_dataset("table", source, tmp_path / "out").changed
+        assert (tmp_path / "out").is_symlink()
+        assert Dataset.open(tmp_path / "big disk" / "set").rows[0].captions == {"en": (text,)}
+    assert os.listdir(tmp_path / "big disk") == ["set"]
+
+
 def test_an_import_that_fails_late_leaves_the_old_dataset(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

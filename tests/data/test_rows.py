@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lingvis.data.rows import Region, Row, named_image, parse_row
@@ -88,6 +88,9 @@ def test_every_problem_of_a_row_is_reported_at_once() -> None:
         ("null", "got NoneType"),
         ("[" * 100_000, "bad JSON: too many nested brackets"),
         ('{"image": "\\ud800", "split": "train"}', "bad JSON: "),
+        pytest.param(
+            '{"image": ' + "1" * 5000 + "}", "bad JSON: a number of too many digits", id="many digits"
+        ),
     ],
 )
 def test_what_is_no_row_is_one_problem(line: str, expected: str) -> None:
@@ -101,6 +104,7 @@ def test_a_faulty_line_still_names_its_image() -> None:
     assert named_image('{"image": "a.jpg", "split": 3}') == "a.jpg"
     assert named_image('{"image": 3}') is None
     assert named_image("[") is None
+    assert named_image("1" * 5000) is None
     assert named_image("[" * 100_000) is None
 
 
@@ -116,6 +120,7 @@ json_values = st.recursive(
 @given(
     st.dictionaries(st.sampled_from(["image", "split", "captions", "parallel", "regions", "x"]), json_values)
 )
+@example({"captions": {"\n": None}})
 def test_no_json_object_crashes_the_parser(value: dict[str, object]) -> None:
     row, problems = parse_row(json.dumps(value))
     assert (row is None) == bool(problems)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections import Counter
@@ -63,6 +65,26 @@ def test_same_seed_same_bytes_for_any_number_of_workers(dataset: Dataset, tmp_pa
     other = contents(make_scenes(tmp_path / "other", scenes=SCENES, seed=6).path)
     assert other["captions.jsonl"] != made["captions.jsonl"]
     assert other["images/000000.jpg"] != made["images/000000.jpg"]
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
+def test_no_more_threads_than_the_process_may_use_cores(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        """
+        import os, sys, threading
+        from lingvis.data.scenes import make_scenes
+
+        called = []
+        threading.setprofile(lambda frame, event, _: event == "call" and called.append(frame.f_code))
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        make_scenes(sys.argv[1], scenes=10, languages=["en"])
+        print(called.count(threading.Thread.run.__code__))
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "made")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "1\n"
 
 
 def test_is_an_ordinary_dataset(dataset: Dataset) -> None:

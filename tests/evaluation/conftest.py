@@ -29,7 +29,9 @@ class HashedModel:
         dim: int = 8,
         inner_product: bool = True,
         noise: float = 1.5,
+        languages: Sequence[str] = ("en", "de", "ar"),
     ) -> None:
+        self.languages = languages
         self.name, self.seed, self.dim, self.inner_product, self.noise = name, seed, dim, inner_product, noise
         self.parameters: Mapping[str, int] = {"image": 100, "text": 20, "total": 120}
         self.asked_images: list[str] = []

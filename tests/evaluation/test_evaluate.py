@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import embed, evaluate, measure
-from lingvis.evaluation.protocols import Protocol
+from lingvis.evaluation.protocols import EvaluationProtocol
 from lingvis.evaluation.scorers import EVERY, Floats
 
 
@@ -31,7 +31,7 @@ def test_the_report_has_the_agreed_shape(dataset: Dataset, hashed: Any) -> None:
     assert report["parameters"] == {"image": 100, "text": 20, "total": 120}
     assert list(report["languages"]) == ["en", "ar", "de"]
     german = report["languages"]["de"]
-    assert list(german) == ["images", "captions", "i2t", "t2i", "mR", "rsum", "chance"]
+    assert list(german) == ["zero_shot", "images", "captions", "i2t", "t2i", "mR", "rsum", "chance"]
     assert (german["images"], german["captions"]) == (10, 20)
     assert list(german["i2t"]) == ["R@1", "R@5", "R@10", "median", "mean"]
     assert report["HA"] is None
@@ -72,7 +72,7 @@ def test_each_image_and_each_distinct_sentence_is_embedded_once(dataset: Dataset
 
 
 def test_means_over_all_and_over_human_languages(dataset: Dataset, hashed: Any) -> None:
-    protocol = Protocol(name="mine", summary="", human=("de", "en"))
+    protocol = EvaluationProtocol(name="mine", summary="", human=("de", "en"))
     report = evaluate([hashed()], dataset, protocol=protocol)
     each = {lang: found["mR"] for lang, found in report["languages"].items()}
     assert len(set(each.values())) == 3
@@ -81,7 +81,7 @@ def test_means_over_all_and_over_human_languages(dataset: Dataset, hashed: Any) 
 
 
 def test_folds_are_consecutive_and_measured_alone(dataset: Dataset, hashed: Any) -> None:
-    folds = Protocol(name="folds", summary="", folds=3)
+    folds = EvaluationProtocol(name="folds", summary="", folds=3)
     report = evaluate([hashed(noise=2.0)], dataset, protocol=folds, languages=["en"])["languages"]["en"]
     alone = [
         evaluate(
@@ -150,6 +150,14 @@ def test_a_diverged_model_is_named(dataset: Dataset, hashed: Any) -> None:
         UserError, match="model late gives 1 of 24 sentences in en an embedding that is not finite"
     ):
         evaluate([Diverged("late")], dataset)
+
+
+def test_a_language_that_no_model_was_trained_on_is_zero_shot(dataset: Dataset, hashed: Any) -> None:
+    models = [hashed("a", languages=["en"]), hashed("b", languages=["en", "de"])]
+    found = evaluate(models, dataset)["languages"]
+    assert {lang: each["zero_shot"] for lang, each in found.items()} == {"en": False, "de": False, "ar": True}
+    alone = evaluate(models[:1], dataset)["languages"]
+    assert {lang: each["zero_shot"] for lang, each in alone.items()} == {"en": False, "de": True, "ar": True}
 
 
 def test_no_model_is_refused(dataset: Dataset) -> None:

@@ -11,8 +11,8 @@ import pytest
 from lingvis.data.dataset import Dataset
 from lingvis.data.rows import SPLITS
 from lingvis.errors import UserError
-from lingvis.evaluation.pools import pools
-from lingvis.evaluation.protocols import PROTOCOLS, Protocol, find_protocol
+from lingvis.evaluation.pools import languages_in, pools
+from lingvis.evaluation.protocols import PROTOCOLS, EvaluationProtocol, find_protocol
 
 
 def test_every_language_has_its_own_images(dataset: Dataset) -> None:
@@ -47,10 +47,10 @@ def test_captions_serve_where_there_are_no_translations(dataset: Dataset) -> Non
 
 
 def test_the_first_captions_are_kept(dataset: Dataset) -> None:
-    one = Protocol(name="one", summary="", captions=1, first_captions=True)
+    one = EvaluationProtocol(name="one", summary="", captions=1, first_captions=True)
     found = pools(dataset, one, "test", ["de"])[0]
     assert found.texts == [f"Bild 0 von {number}" for number in range(2, 12)]
-    two = Protocol(name="two", summary="", captions=2, first_captions=True)
+    two = EvaluationProtocol(name="two", summary="", captions=2, first_captions=True)
     with pytest.raises(UserError, match=r"needs 2 captions an image, found 1 of 2\.png in de"):
         pools(dataset, two, "test", ["de"])
 
@@ -64,14 +64,22 @@ def test_another_number_of_images_does_not_fit(dataset: Dataset, name: str) -> N
         pools(dataset, PROTOCOLS[name], "test", ["en"])
 
 
+def test_languages_are_sought_where_the_protocol_looks(dataset: Dataset) -> None:
+    assert languages_in(dataset, find_protocol("all"), "test") == ["en", "ar", "de"]
+    assert languages_in(dataset, find_protocol("multi30k-task1"), "test") == ["en", "fr"]
+    assert languages_in(dataset, find_protocol("flickr8k-ml"), "test") == ["en", "de", "ar"]
+    bare = Dataset(dataset.path, [row.model_copy(update={"captions": {}}) for row in dataset.rows])
+    assert languages_in(bare, find_protocol("multi30k-task1"), "test") == ["en", "fr"]
+
+
 def test_folds_must_be_equal(dataset: Dataset) -> None:
-    five = Protocol(name="five", summary="", folds=5)
+    five = EvaluationProtocol(name="five", summary="", folds=5)
     with pytest.raises(UserError, match="needs 5 folds of equal size, found 12 images in en"):
         pools(dataset, five, "test", ["en"])
 
 
 def test_a_language_a_split_may_lack_is_left_out_and_another_is_missed(dataset: Dataset) -> None:
-    some = Protocol(name="some", summary="", languages=("en", "ug", "ar"), optional=("ug",))
+    some = EvaluationProtocol(name="some", summary="", languages=("en", "ug", "ar"), optional=("ug",))
     assert [pool.lang for pool in pools(dataset, some, "test")] == ["en", "ar"]
     with pytest.raises(UserError, match=r"no captions in ug in split test, .* that split has: ar, de, en"):
         pools(dataset, some, "test", ["en", "ug"])

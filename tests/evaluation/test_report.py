@@ -17,7 +17,7 @@ from lingvis.evaluation.evaluate import Embedded, embed, measure
 from lingvis.evaluation.examples import Answer, Example, Examples, examples
 from lingvis.evaluation.page import write_page
 from lingvis.evaluation.ranks import ranks
-from lingvis.evaluation.report import markdown, table
+from lingvis.evaluation.report import table
 
 
 @pytest.fixture
@@ -25,31 +25,49 @@ def embedded(dataset: Dataset, hashed: Any) -> Embedded:
     return embed([hashed()], dataset)
 
 
-def test_markdown_has_a_row_a_language(embedded: Embedded) -> None:
+def printed(report: dict[str, Any]) -> str:
+    out = io.StringIO()
+    Console(file=out, width=80).print(table(report))
+    return out.getvalue()
+
+
+def test_the_table_has_a_row_a_language(embedded: Embedded) -> None:
     report = measure(embedded)
-    text = markdown(report)
-    line = next(line for line in text.splitlines() if line.startswith("| de "))
-    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    text = printed(report)
+    cells = next(line for line in text.splitlines() if line.startswith(" de ")).split()
     german = report["languages"]["de"]
     assert cells[:4] == ["de", "10", "20", f"{german['i2t']['R@1']:.1f}"]
     assert cells[8:] == [f"{german['t2i']['R@10']:.1f}", f"{german['mR']:.1f}", f"{german['rsum']:.1f}"]
-    assert text.startswith("hashed on tiny, split test, protocol all\n")
+    assert "hashed on tiny, split test, protocol all\n" in re.sub(" +", " ", text).replace(" \n", "\n")
     assert f"A {report['A']:.1f}; " in text
     assert "HA" not in text
+
+
+def test_zero_shot_languages_are_marked(dataset: Dataset, hashed: Any, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    for languages, marked in ((["en", "de"], True), (["en", "de", "ar"], False)):
+        found = embed([hashed(languages=languages)], dataset)
+        report = measure(found)
+        write_page(path, report, examples(found))
+        page = read(path).text
+        assert ("ar*" in printed(report)) == ("ar*" in page) == marked
+        assert ("* zero-shot: " in printed(report)) == ("* zero-shot: " in page) == marked
+        assert ("ar zero-shot" in page) == marked
+        assert not any(f"{lang}{mark}" in page for lang in ("en", "de") for mark in ("*", " zero-shot"))
 
 
 def test_the_table_fits_a_terminal_of_80_columns(embedded: Embedded) -> None:
     report = measure(embedded)
     report["languages"]["zh-Hant"] = report["languages"]["en"] | {
+        "zero_shot": True,
         "images": 5000,
         "captions": 25000,
         "rsum": 600.0,
     }
-    out = io.StringIO()
-    Console(file=out, width=80).print(table(report))
-    assert "…" not in out.getvalue()
-    assert re.search(r"zh-Hant +5,000 +25,000 ", out.getvalue())
-    assert "600.0" in out.getvalue()
+    text = printed(report)
+    assert "…" not in text
+    assert re.search(r"zh-Hant\* +5,000 +25,000 ", text)
+    assert "600.0" in text
 
 
 def test_examples_have_the_rank_that_was_measured(embedded: Embedded) -> None:

@@ -12,9 +12,8 @@ from PIL import Image
 from torch import Tensor
 
 from lingvis.data.dataset import Dataset, write_rows
-from lingvis.data.rows import Region, Row
+from lingvis.data.rows import Box, Region, Row
 from lingvis.features.backbones import Backbone, Preprocessing, load_backbone
-from lingvis.features.pictures import Box
 
 MakeDataset = Callable[..., Dataset]
 Draw = Callable[..., Image.Image]

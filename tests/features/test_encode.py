@@ -12,7 +12,7 @@ from PIL import Image
 
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone
-from lingvis.features.encode import Encoded, PictureEncoder, Source, encode_pictures
+from lingvis.features.encode import Encoded, PictureEncoder, PictureFile, encode_pictures
 from lingvis.features.pictures import BrokenPicture
 
 
@@ -95,8 +95,8 @@ def test_batches_do_not_change_the_vectors(files: list[Path], lite0: Backbone) -
 def test_one_broken_picture_does_not_shift_the_others(files: list[Path], tiny: Backbone) -> None:
     bad = files[0].parent / "bad.jpg"
     bad.touch()
-    sources = [Source(file) for file in (files[0], bad, *files[1:])]
-    found = [r for batch in PictureEncoder(tiny).batches(sources, batch_size=3) for r in batch]
+    given = [PictureFile(file) for file in (files[0], bad, *files[1:])]
+    found = [r for batch in PictureEncoder(tiny).batches(given, batch_size=3) for r in batch]
     assert isinstance(found[1], BrokenPicture)
     kept = [result.values for result in found if isinstance(result, Encoded)]
     np.testing.assert_array_equal(kept, sets(files, tiny, "grid"))

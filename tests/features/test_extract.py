@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import inspect
 import os
 import resource
 import signal
@@ -17,12 +18,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lingvis.cli.features import extract as command
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone
-from lingvis.features.encode import encode_pictures
-from lingvis.features.extract import extract, store_name
-from lingvis.features.store import FeatureStore, write_store
+from lingvis.features.encode import PictureEncoder, encode_pictures
+from lingvis.features.extract import extract
+from lingvis.features.store import FeatureStore, without_broken, write_store
 
 MakeDataset = Callable[..., Dataset]
 
@@ -39,7 +41,8 @@ def test_extract_stores_what_live_encoding_gives(make_dataset: MakeDataset, lite
     dataset = make_dataset(5)
     store = extract(dataset, backbone=lite0, batch_size=2)
     assert store.path == dataset.features_dir / "efficientnet-lite0-grid"
-    assert (store.kind, store.dim, store.uniform) == ("grid", 1280, 49)
+    assert (store.manifest.origin.kind, store.values.shape) == ("grid", (5 * 49, 1280))
+    assert set(np.diff(store.offsets)) == {49}
     assert store.names == [row.image for row in dataset.rows]
     live = encode_pictures([dataset.images_dir / name for name in store.names], lite0, batch_size=2)
     for number, values in enumerate(live):
@@ -76,7 +79,6 @@ def test_regions_keep_their_boxes(make_dataset: MakeDataset, tiny: Backbone) -> 
     for regions in ("crop", "pooled"):
         store = extract(dataset, backbone=tiny, kind="region", regions=regions, name=regions, batch_size=2)
         assert store.offsets.tolist() == [0, 2, 3, 4]
-        assert store.uniform is None
         assert store.boxes is not None
         assert store.boxes.tolist() == [[0, 0, 20, 15], [5, 5, 40, 20], [0, 0, 40, 30], [1, 2, 3, 4]]
         assert store.manifest.origin.regions == regions
@@ -124,6 +126,7 @@ def test_only_broken_pictures_are_an_error(make_dataset: MakeDataset, tiny: Back
 
 SCRIPT = """
 import sys, time
+from lingvis.cli.features import extract as command
 from lingvis.data.dataset import Dataset
 from lingvis.features.backbones import load_backbone
 from lingvis.features.extract import extract
@@ -226,9 +229,9 @@ def test_two_processes_do_not_extract_the_same(make_dataset: MakeDataset, tiny: 
     fcntl.flock(handle, fcntl.LOCK_EX)
     with pytest.raises(UserError, match="another process is extracting"):
         extract(dataset, backbone=tiny)
-    assert extract(dataset, backbone=tiny, name="else").uniform == 4
+    assert extract(dataset, backbone=tiny, name="else").offsets.tolist() == [0, 4, 8]
     os.close(handle)
-    assert extract(dataset, backbone=tiny).uniform == 4
+    assert extract(dataset, backbone=tiny).offsets.tolist() == [0, 4, 8]
 
 
 def test_bad_arguments_are_refused(make_dataset: MakeDataset, tiny: Backbone, tmp_path: Path) -> None:
@@ -246,6 +249,22 @@ def test_bad_arguments_are_refused(make_dataset: MakeDataset, tiny: Backbone, tm
         extract(Dataset(tmp_path / "none", dataset.rows), backbone=tiny)
 
 
-def test_store_names_are_folder_names() -> None:
-    assert store_name("efficientnet-lite0", "grid") == "efficientnet-lite0-grid"
-    assert store_name("open_clip:ViT-B-32/openai", "global") == "open_clip-ViT-B-32-openai-global"
+def test_regions_are_pooled_unless_asked_otherwise(make_dataset: MakeDataset, tiny: Backbone) -> None:
+    """The library and the command line have one default."""
+    store = extract(make_dataset(2), backbone=tiny, kind="region")
+    assert store.manifest.origin.regions == "pooled"
+    for function in (command, extract, encode_pictures, PictureEncoder):
+        assert inspect.signature(function).parameters["regions"].default == "pooled", function
+
+
+def test_dataset_loses_the_pictures_broken_in_any_store(make_dataset: MakeDataset, tiny: Backbone) -> None:
+    dataset = make_dataset(4)
+    stores = []
+    for name in ("01.jpg", "03.jpg"):
+        file = dataset.images_dir / name
+        whole = file.read_bytes()
+        file.write_bytes(b"")
+        stores.append(extract(dataset, backbone=tiny, kind="global", name=name[:2], skip_broken=True))
+        file.write_bytes(whole)
+    assert [row.image for row in without_broken(dataset, stores).rows] == ["00.jpg", "02.jpg"]
+    assert len(without_broken(dataset, stores[:1]).rows) == 3

@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_sets_of_any_size_come_back_rounded_to_half(folder: Path) -> None:
     store = FeatureStore.open(folder)
-    assert (store.names, store.dim, store.kind, store.uniform, len(store)) == (NAMES, 6, "region", None, 3)
+    assert (store.names, store.dim, store.manifest.origin.kind, len(store)) == (NAMES, 6, "region", 3)
     assert store.offsets.tolist() == [0, 2, 7, 8]
     assert isinstance(store.values, np.memmap)
     assert store.boxes is None
@@ -47,7 +47,7 @@ def test_importers_can_bind_the_rest(tmp_path: Path) -> None:
     write = partial(write_store, kind="global", backbone="resnet152")
     write(tmp_path / "g", ["a", "b"], [np.ones(4), np.zeros(4)])
     store = FeatureStore.open(tmp_path / "g")
-    assert (store.kind, store.uniform, store.values.shape) == ("global", 1, (2, 4))
+    assert (store.manifest.origin.kind, store.values.shape) == ("global", (2, 4))
     assert store.manifest.origin.backbone == "resnet152"
 
 
@@ -104,11 +104,6 @@ def test_a_manifest_that_is_none_is_refused(content: str, folder: Path) -> None:
     (folder / "manifest.json").write_text(content)
     with pytest.raises(UserError, match=r"manifest\.json is damaged or of another version"):
         FeatureStore.open(folder)
-
-
-def test_no_store_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="lingvis features extract"):
-        FeatureStore.open(tmp_path / "nothing")
 
 
 def test_offsets_must_divide_the_vectors(folder: Path) -> None:

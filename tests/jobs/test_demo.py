@@ -56,4 +56,4 @@ def test_the_page_is_served_on_the_loopback_until_ctrl_c(tmp_path: Path) -> None
     with urllib.request.urlopen(found[0], timeout=10) as answer:
         assert answer.read() == b"<!doctype html><p>hello"
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) in (-signal.SIGINT, 1, 130)
+    assert process.wait(timeout=10) == 0

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lingvis import __version__
+from lingvis.errors import UserError
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
 from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
 from lingvis.files import write_json
@@ -33,12 +36,26 @@ def run_rank_benchmark(
     """Measure in a fresh process, write `ranks.json` in folder `out`, and give back what it holds.
 
     The loop is timed on `loop_queries` queries a direction, and on all of them when that takes under three
-    minutes. Counting is timed before and after it; the times of all runs show whether other work disturbed them.
+    minutes. Counting is timed before and after it: the median counts, and the times of all runs show whether
+    other work disturbed them.
     """
+    _check_writable(out)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
         result = fresh.submit(_measure, images, texts, dim, loop_queries).result()
     write_json(out / "ranks.json", result)
     return result
+
+
+def _check_writable(out: Path) -> None:
+    """Found before minutes are spent on what could not be kept."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"cannot write to {out} ({error.strerror}); choose another folder with --out"
+        ) from error
 
 
 def _measure(images: int, texts: int, dim: int, loop_queries: int) -> dict[str, Any]:
@@ -71,13 +88,15 @@ def _measure(images: int, texts: int, dim: int, loop_queries: int) -> dict[str, 
         "dim": dim,
         "seed": SEED,
         "counting": {
-            "seconds": min(seconds),
+            "seconds": median(seconds),
+            "seconds_of_first_run": seconds[0],
+            "seconds_of_fastest_run": min(seconds),
             "seconds_of_each_run": seconds,
             "peak_mb_above_inputs": above,
             "inputs_mb": (image_emb.nbytes + text_emb.nbytes) / 1e6,
         },
         "loop": {"queries_timed_a_direction": loop_queries, "seconds": loop_seconds},
-        "times_faster": loop["seconds"] / min(seconds),
+        "times_faster": loop["seconds"] / median(seconds),
         "agreement": checked,
         "scores_given": _scores_given(image_emb, text_emb, image_of),
         "hardware": describe_hardware() | {"blas": _blas(), "load_before": load},
@@ -178,9 +197,9 @@ def _scores_given(image_emb: Floats, text_emb: Floats, image_of: Ints) -> dict[s
     return {
         "images": some,
         "texts": len(mine),
-        "counting_seconds": min(counting),
+        "counting_seconds": median(counting),
         "loop_seconds": loop,
-        "times_faster": loop / min(counting),
+        "times_faster": loop / median(counting),
     }
 
 

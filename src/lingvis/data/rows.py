@@ -87,6 +87,8 @@ def parse_row(line: str) -> tuple[Row | None, list[str]]:
         return None, [f"bad JSON: {error.msg} at column {error.colno}"]
     except RecursionError:
         return None, ["bad JSON: too many nested brackets"]
+    except ValueError:
+        return None, ["bad JSON: a number of too many digits"]
     if not isinstance(value, dict):
         return None, [f'expected an object like {{"image": ...}}, got {type(value).__name__}']
     try:
@@ -99,7 +101,7 @@ def named_image(line: str) -> str | None:
     """The image a faulty line speaks of, where that much can be read."""
     try:
         value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     image = value.get("image") if isinstance(value, dict) else None
     return image if isinstance(image, str) else None
@@ -112,7 +114,7 @@ def explain(error: ValidationError) -> list[str]:
 
 def _explain(problem: Any) -> str:
     parts = [str(part) for part in problem["loc"] if part != "[key]"]
-    where = ".".join(parts)
+    where = ".".join(part if part.isprintable() else ascii(part)[1:-1] for part in parts)
     kind, got = problem["type"], problem.get("input")
     if kind == "missing":
         return f"key {where!r} is missing"

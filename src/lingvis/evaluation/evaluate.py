@@ -12,9 +12,9 @@ from lingvis import __version__
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation import metrics
-from lingvis.evaluation.embedder import Embedder, scorers
+from lingvis.evaluation.models import MeasuredModel, scorers
 from lingvis.evaluation.pools import Pool, pools
-from lingvis.evaluation.protocols import Protocol, find_protocol
+from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
 from lingvis.evaluation.ranks import TIE_RULE, ranks
 from lingvis.evaluation.scorers import Scorer
 
@@ -23,19 +23,19 @@ from lingvis.evaluation.scorers import Scorer
 class Embedded:
     """Pools and their scorers: what both the numbers and the example queries are made from."""
 
-    models: Sequence[Embedder]
+    models: Sequence[MeasuredModel]
     dataset: Dataset
-    protocol: Protocol
+    protocol: EvaluationProtocol
     split: str
     pools: list[Pool]
     scorers: list[Scorer]
 
 
 def embed(
-    models: Sequence[Embedder],
+    models: Sequence[MeasuredModel],
     dataset: Dataset,
     *,
-    protocol: str | Protocol = "all",
+    protocol: str | EvaluationProtocol = "all",
     split: str | None = None,
     languages: Sequence[str] | None = None,
 ) -> Embedded:
@@ -51,8 +51,9 @@ def embed(
 def measure(embedded: Embedded) -> dict[str, Any]:
     """The report: one JSON object with the numbers of every language."""
     protocol, models = embedded.protocol, embedded.models
+    trained = {lang for model in models for lang in model.languages}
     languages = {
-        pool.lang: _language(pool, scorer, protocol.folds)
+        pool.lang: {"zero_shot": pool.lang not in trained, **_language(pool, scorer, protocol.folds)}
         for pool, scorer in zip(embedded.pools, embedded.scorers, strict=True)
     }
     return {
@@ -73,10 +74,10 @@ def measure(embedded: Embedded) -> dict[str, Any]:
 
 
 def evaluate(
-    models: Sequence[Embedder],
+    models: Sequence[MeasuredModel],
     dataset: Dataset,
     *,
-    protocol: str | Protocol = "all",
+    protocol: str | EvaluationProtocol = "all",
     split: str | None = None,
     languages: Sequence[str] | None = None,
 ) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from typing import Any
 
 from lingvis.evaluation.chart import bar_chart
 from lingvis.evaluation.examples import Answer, Example, Examples
-from lingvis.evaluation.report import COLUMNS, rows
+from lingvis.evaluation.report import COLUMNS, notes, rows
 from lingvis.files import write_text
 
 THUMBNAIL = 200  # pixels
 # The page asks for nothing from anywhere, and the browser is told so.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 ARROWS = {"i2t": "image → text", "t2i": "text → image"}
-Picture = Callable[[str], str]
+Thumbnail = Callable[[str], str]
 
 
 def write_page(path: Path, report: Mapping[str, Any], examples: Examples) -> None:
@@ -33,7 +33,7 @@ def write_page(path: Path, report: Mapping[str, Any], examples: Examples) -> Non
     write_text(path, _page(report, examples, picture))
 
 
-def _page(report: Mapping[str, Any], examples: Examples, picture: Picture) -> str:
+def _page(report: Mapping[str, Any], examples: Examples, picture: Thumbnail) -> str:
     queries = examples.queries
     shown = [lang for lang in report["languages"] if any(query.lang == lang for query in queries)]
     where = f"{report['dataset']}, split {report['split']}, protocol {report['protocol']}"
@@ -60,11 +60,12 @@ mR: the mean of the six.
 <span class="soft"><span class="key"></span>a random order</span></p>
 {bar_chart(report["languages"])}
 <div class="scroll">{_table(report)}</div>
+{"".join(f'<p class="soft">{escape(note)}</p>' for note in notes(report))}
 <h2>Examples</h2>
 <p class="soft">Queries drawn at random (seed {examples.seed}) before any answer was known; none is picked for its
 result. A green frame with ✓ marks a right answer, a red one with ✗ a wrong one; the number beside it is the score.</p>
 <nav aria-label="languages">{links}</nav>
-{"".join(_language(lang, queries, picture) for lang in shown)}
+{"".join(_language(lang, report["languages"][lang], queries, picture) for lang in shown)}
 <footer><p>Ties: {escape(report["ties"])}. Captions file sha256 {escape(report["dataset_sha256"])}.
 lingvis {escape(report["lingvis"])}.</p></footer>
 </body>
@@ -94,8 +95,9 @@ def _table(report: Mapping[str, Any]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _language(lang: str, queries: Sequence[Example], picture: Picture) -> str:
-    parts = [f'<section id="lang-{escape(lang)}"><h2>{escape(lang)}</h2>']
+def _language(lang: str, found: Mapping[str, Any], queries: Sequence[Example], picture: Thumbnail) -> str:
+    how = ' <span class="soft">zero-shot</span>' if found["zero_shot"] else ""
+    parts = [f'<section id="lang-{escape(lang)}"><h2>{escape(lang)}{how}</h2>']
     for direction, show in (("t2i", _pictures), ("i2t", _sentences)):
         mine = [example for example in queries if (example.lang, example.direction) == (lang, direction)]
         if mine:
@@ -104,7 +106,7 @@ def _language(lang: str, queries: Sequence[Example], picture: Picture) -> str:
     return "\n".join([*parts, "</section>\n"])
 
 
-def _pictures(example: Example, picture: Picture) -> str:
+def _pictures(example: Example, picture: Thumbnail) -> str:
     found = "".join(
         f"<li{_class(answer)}>{picture(answer.item)}{_mark(answer)}</li>" for answer in example.answers
     )
@@ -112,7 +114,7 @@ def _pictures(example: Example, picture: Picture) -> str:
     return f'<div class="query">{query}{_rank(example)}</div><ol class="pictures">{found}</ol>'
 
 
-def _sentences(example: Example, picture: Picture) -> str:
+def _sentences(example: Example, picture: Thumbnail) -> str:
     lang = escape(example.lang)
     found = "".join(
         f'<li{_class(answer)}><span dir="auto" lang="{lang}">{escape(answer.item)}</span>{_mark(answer)}</li>'

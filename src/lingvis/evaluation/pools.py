@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lingvis.data.dataset import Captions, Dataset
 from lingvis.errors import UserError, choices
-from lingvis.evaluation.protocols import Protocol, Source
+from lingvis.evaluation.protocols import EvaluationProtocol, SentenceSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Pool:
 
 
 def pools(
-    dataset: Dataset, protocol: Protocol, split: str, languages: Sequence[str] | None = None
+    dataset: Dataset, protocol: EvaluationProtocol, split: str, languages: Sequence[str] | None = None
 ) -> list[Pool]:
     """The pools of `languages` (those of the protocol when None); says so when the dataset does not fit."""
     found = _sentences(dataset, protocol, split)
@@ -37,10 +37,16 @@ def pools(
     return made
 
 
-def _sentences(dataset: Dataset, protocol: Protocol, split: str) -> Captions:
+def languages_in(dataset: Dataset, protocol: EvaluationProtocol, split: str) -> list[str]:
+    """Those that the protocol measures and the split has sentences in, where the protocol looks for them."""
+    here = dict.fromkeys(_sentences(dataset, protocol, split).langs)
+    return [lang for lang in protocol.languages or here if lang in here]
+
+
+def _sentences(dataset: Dataset, protocol: EvaluationProtocol, split: str) -> Captions:
     """All sentences of the split from the first source that has any."""
 
-    def has(source: Source) -> bool:
+    def has(source: SentenceSource) -> bool:
         return any(getattr(row, source) for row in dataset.rows if row.split == split)
 
     source = next((source for source in protocol.sources if has(source)), protocol.sources[0])
@@ -48,7 +54,7 @@ def _sentences(dataset: Dataset, protocol: Protocol, split: str) -> Captions:
 
 
 def _languages(
-    dataset: Dataset, protocol: Protocol, split: str, found: Captions, asked: Sequence[str] | None
+    dataset: Dataset, protocol: EvaluationProtocol, split: str, found: Captions, asked: Sequence[str] | None
 ) -> list[str]:
     here = list(dict.fromkeys(found.langs))
     allowed = list(protocol.languages) or here
@@ -68,7 +74,7 @@ def _languages(
     return wanted
 
 
-def _pool(found: Captions, lang: str, protocol: Protocol) -> Pool:
+def _pool(found: Captions, lang: str, protocol: EvaluationProtocol) -> Pool:
     """The sentences of one language; of more captions than the protocol takes the first ones stay."""
     picked = [number for number, code in enumerate(found.langs) if code == lang]
     if protocol.first_captions and protocol.captions is not None:
@@ -85,7 +91,7 @@ def _pool(found: Captions, lang: str, protocol: Protocol) -> Pool:
     return Pool(lang, images, [found.texts[number] for number in picked], image_of.astype(np.int64))
 
 
-def _check(pool: Pool, dataset: Dataset, protocol: Protocol, split: str) -> None:
+def _check(pool: Pool, dataset: Dataset, protocol: EvaluationProtocol, split: str) -> None:
     instead = "choose other languages, or the protocol all"
     where = f"in {pool.lang} in split {split} of {dataset.path}"
     if protocol.images is not None and len(pool.images) != protocol.images:

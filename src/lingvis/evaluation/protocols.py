@@ -7,11 +7,11 @@ from typing import Literal
 
 from lingvis.errors import UserError, choices
 
-Source = Literal["captions", "parallel"]
+SentenceSource = Literal["captions", "parallel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Protocol:
+class EvaluationProtocol:
     """How a number is measured.
 
     splits: those allowed, the usual one first.
@@ -27,7 +27,7 @@ class Protocol:
     name: str
     summary: str
     splits: tuple[str, ...] = ("test",)
-    sources: tuple[Source, ...] = ("captions",)
+    sources: tuple[SentenceSource, ...] = ("captions",)
     images: int | None = None
     captions: int | None = None
     first_captions: bool = False
@@ -47,28 +47,28 @@ class Protocol:
         return asked
 
 
-PROTOCOLS: dict[str, Protocol] = {
+PROTOCOLS: dict[str, EvaluationProtocol] = {
     protocol.name: protocol
     for protocol in (
-        Protocol(
+        EvaluationProtocol(
             name="all",
             summary="per language, all captions of the split against all its images with a caption in it",
             splits=("test", "val", "train"),
         ),
-        Protocol(
+        EvaluationProtocol(
             name="flickr-1k",
             summary="the 1,000 test images of Flickr8k or Flickr30K with five captions each",
             images=1000,
             captions=5,
         ),
-        Protocol(
+        EvaluationProtocol(
             name="coco-5k",
             summary="the 5,000 test images of COCO (Karpathy split) at once, the first five captions of each",
             images=5000,
             captions=5,
             first_captions=True,
         ),
-        Protocol(
+        EvaluationProtocol(
             name="coco-1k-5fold",
             summary="mean over the five consecutive folds of 1,000 of those 5,000 COCO images",
             images=5000,
@@ -76,20 +76,20 @@ PROTOCOLS: dict[str, Protocol] = {
             first_captions=True,
             folds=5,
         ),
-        Protocol(
+        EvaluationProtocol(
             name="multi30k-task1",
             summary="1,000 test images of Multi30K, one caption each: the translations of task 1",
             sources=("parallel", "captions"),
             images=1000,
             captions=1,
         ),
-        Protocol(
+        EvaluationProtocol(
             name="multi30k-task2",
             summary="1,000 test images of Multi30K, five captions each: the independent ones of task 2",
             images=1000,
             captions=5,
         ),
-        Protocol(
+        EvaluationProtocol(
             name="flickr8k-ml",
             summary="ten languages on Flickr8k; A over those of the split, HA over en, de, fr, cs, pt, zh",
             splits=("test", "val"),
@@ -97,7 +97,7 @@ PROTOCOLS: dict[str, Protocol] = {
             optional=("ug", "bo", "mn"),
             human=("en", "de", "fr", "cs", "pt", "zh"),
         ),
-        Protocol(
+        EvaluationProtocol(
             name="flickr8k-ml-parallel",
             summary="one sentence an image in en, de, fr, cs, pt, all translations of one another",
             splits=("test", "val"),
@@ -110,7 +110,7 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def find_protocol(name: str) -> Protocol:
+def find_protocol(name: str) -> EvaluationProtocol:
     """The protocol of that name."""
     if name not in PROTOCOLS:
         raise UserError(f"unknown protocol {name!r}; choose one of: {choices(PROTOCOLS)}")

@@ -1,4 +1,4 @@
-"""The report of `evaluate` for people: a table on the terminal, and the same in Markdown."""
+"""The report of `evaluate` for people: a table on the terminal."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ COLUMNS = (
     "mR",
     "rsum",
 )
+MARK = "*"
+ZERO_SHOT = f"{MARK} zero-shot: no model was trained on this language"
 
 
 def rows(report: Mapping[str, Any]) -> list[list[str]]:
-    """One row a language under COLUMNS; percent with one digit, as papers print them."""
+    """One row a language under COLUMNS; percent with one digit, as papers print them; zero-shot ones marked."""
     return [
         [
-            lang,
+            lang + MARK * found["zero_shot"],
             f"{found['images']:,}",
             f"{found['captions']:,}",
             *(f"{found[way][key]:.1f}" for way in DIRECTIONS for key in RECALLS),
@@ -41,15 +43,20 @@ def heading(report: Mapping[str, Any]) -> str:
     return f"{report['model']} on {report['dataset']}, split {report['split']}, protocol {report['protocol']}"
 
 
+def notes(report: Mapping[str, Any]) -> list[str]:
+    """What the mark means, where a language has it."""
+    return [ZERO_SHOT] if any(found["zero_shot"] for found in report["languages"].values()) else []
+
+
 def summary(report: Mapping[str, Any]) -> str:
-    """The means over languages, the size of the model and the tie rule, in one line."""
+    """The means over languages, the size of the model, the mark if there is one, and the tie rule, in one line."""
     means = [f"{name} {report[name]:.1f}" for name in ("A", "HA") if report[name] is not None]
     sizes = report["parameters"]
     parameters = (
         f"{sizes['total'] / 1e6:.1f} M parameters "
         f"(image {sizes['image'] / 1e6:.1f}, text {sizes['text'] / 1e6:.1f})"
     )
-    return "; ".join([*means, parameters, report["ties"]])
+    return "; ".join([*means, parameters, *notes(report), report["ties"]])
 
 
 def table(report: Mapping[str, Any]) -> Table:
@@ -65,10 +72,3 @@ def table(report: Mapping[str, Any]) -> Table:
 def print_report(report: Mapping[str, Any]) -> None:
     """Print the table."""
     Console().print(table(report))
-
-
-def markdown(report: Mapping[str, Any]) -> str:
-    """The same as a Markdown table with its heading and summary."""
-    lines = [COLUMNS, ["---", *["--:"] * (len(COLUMNS) - 1)], *rows(report)]
-    grid = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{heading(report)}\n\n{grid}\n\n{summary(report)}\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,22 +16,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import Backbone, Preprocessing
-from lingvis.features.pictures import Box, BrokenPicture, Decoded, decode
+from lingvis.features.pictures import BrokenPicture, Decoded, decode
 from lingvis.features.regions import coverage
+from lingvis.hardware import core_count
 
 Kind = Literal["global", "grid", "region"]
 RegionMode = Literal["crop", "pooled"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 REGION_MODES: tuple[RegionMode, ...] = get_args(RegionMode)
+# The default: one pass of the backbone a picture, however many boxes it has.
+POOLED: RegionMode = "pooled"
 
 BATCHES_AHEAD = 2
 HALF_MAX = float(torch.finfo(torch.float16).max)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PictureFile:
     """A picture file and its regions, boxes in pixels of the upright picture."""
 
     path: Path
@@ -59,7 +62,7 @@ def check_kind(kind: str, regions: str) -> tuple[Kind, RegionMode | None]:
 class PictureEncoder:
     """What is drawn from a picture: `kind`, and for regions whether boxes are cropped or pooled from cells."""
 
-    def __init__(self, backbone: Backbone, *, kind: str = "grid", regions: str = "crop") -> None:
+    def __init__(self, backbone: Backbone, *, kind: str = "grid", regions: str = POOLED) -> None:
         self.backbone = backbone
         self.kind, self.regions = check_kind(kind, regions)
         self.uses_cells = kind == "grid" or self.regions == "pooled"
@@ -73,15 +76,17 @@ class PictureEncoder:
         return self.backbone.preprocessing
 
     def batches(
-        self, sources: Sequence[Source], *, batch_size: int
+        self, files: Sequence[PictureFile], *, batch_size: int
     ) -> Iterator[list[Encoded | BrokenPicture]]:
         """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
-        starts = range(0, len(sources), batch_size)
+        starts = range(0, len(files), batch_size)
         waiting: deque[list[Future[Decoded]]] = deque()
-        pool = ThreadPoolExecutor(_cores(), thread_name_prefix="decode")
+        pool = ThreadPoolExecutor(core_count(), thread_name_prefix="decode")
         try:
             for start in starts:
-                waiting.append([pool.submit(self._decode, s) for s in sources[start : start + batch_size]])
+                waiting.append(
+                    [pool.submit(self._decode, file) for file in files[start : start + batch_size]]
+                )
                 if len(waiting) > BATCHES_AHEAD:
                     yield self._encode(waiting.popleft(), batch_size)
             while waiting:
@@ -89,9 +94,9 @@ class PictureEncoder:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _decode(self, source: Source) -> Decoded:
-        boxes = source.boxes if self.kind == "region" else ()
-        return decode(source.path, boxes, self.preprocessing, crops=self.regions == "crop")
+    def _decode(self, file: PictureFile) -> Decoded:
+        boxes = file.boxes if self.kind == "region" else ()
+        return decode(file.path, boxes, self.preprocessing, crops=self.regions == "crop")
 
     def _encode(self, futures: list[Future[Decoded]], batch_size: int) -> list[Encoded | BrokenPicture]:
         results = [_outcome(future) for future in futures]
@@ -128,7 +133,7 @@ def encode_pictures(
     backbone: Backbone,
     kind: str = "grid",
     *,
-    regions: str = "crop",
+    regions: str = POOLED,
     boxes: Sequence[Sequence[Box]] | None = None,
     batch_size: int = 32,
 ) -> Iterator[NDArray[np.float16]]:
@@ -137,10 +142,10 @@ def encode_pictures(
     boxes: the regions of each picture; without any, the whole picture is the one region.
     """
     given: Sequence[Sequence[Box]] = boxes if boxes is not None else [()] * len(paths)
-    sources = [Source(path, found) for path, found in zip(paths, given, strict=True)]
+    files = [PictureFile(path, found) for path, found in zip(paths, given, strict=True)]
     encoder = PictureEncoder(backbone, kind=kind, regions=regions)
     done = 0
-    for batch in encoder.batches(sources, batch_size=batch_size):
+    for batch in encoder.batches(files, batch_size=batch_size):
         for result in batch:
             if isinstance(result, BrokenPicture):
                 raise UserError(f"picture {paths[done]} cannot be used: {result}; mend or leave it out")
@@ -186,8 +191,3 @@ def _outcome(future: Future[Decoded]) -> Decoded | BrokenPicture:
         return future.result()
     except BrokenPicture as broken:
         return broken
-
-
-def _cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -6,15 +6,15 @@ import contextlib
 import errno
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, load_backbone
-from lingvis.features.encode import Encoded, PictureEncoder, Source, check_kind
+from lingvis.features.encode import POOLED, Encoded, PictureEncoder, PictureFile, check_kind
 from lingvis.features.manifest import Broken, Origin
+from lingvis.features.names import store_name
 from lingvis.features.partial import Partial, exclusive
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.store import FeatureStore
@@ -28,7 +28,7 @@ def extract(
     *,
     backbone: str | Backbone = "efficientnet-lite0",
     kind: str = "grid",
-    regions: str = "crop",
+    regions: str = POOLED,
     skip_broken: bool = False,
     batch_size: int = 32,
     device: str | None = None,
@@ -63,11 +63,6 @@ def extract(
     return FeatureStore.open(target)
 
 
-def store_name(backbone: str, kind: str) -> str:
-    """The folder name of a backbone's features when none is given."""
-    return re.sub(r"[^\w.-]+", "-", f"{backbone}-{kind}")
-
-
 def _fill(
     dataset: Dataset,
     encoder: PictureEncoder,
@@ -80,10 +75,12 @@ def _fill(
     """Encode what is not stored yet and put the store in its place."""
     partial = Partial(target, origin=origin, preprocessing=encoder.preprocessing, dim=encoder.dim)
     names = [row.image for row in dataset.rows]
-    sources = [Source(dataset.images_dir / row.image, [r.box for r in row.regions]) for row in dataset.rows]
+    files = [
+        PictureFile(dataset.images_dir / row.image, [r.box for r in row.regions]) for row in dataset.rows
+    ]
     try:
         with ProgressBar(f"features {target.name}", len(names), done=partial.done) as bar:
-            for batch in encoder.batches(sources[partial.done :], batch_size=batch_size):
+            for batch in encoder.batches(files[partial.done :], batch_size=batch_size):
                 start = partial.done
                 found = dict(zip(names[start : start + len(batch)], batch, strict=True))
                 broken = [

@@ -14,6 +14,7 @@ import lingvis
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
 from lingvis.features.encode import Kind, RegionMode
+from lingvis.features.names import command_for
 from lingvis.files import sync, write_json
 
 MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
@@ -62,11 +63,18 @@ class Manifest(_Strict):
     checksums: dict[str, str]
 
 
+def is_store(folder: Path) -> bool:
+    """Whether a folder holds a finished store: its manifest is written last."""
+    return (folder / MANIFEST).is_file()
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Read and check manifest.json."""
     file = folder / MANIFEST
-    if not file.is_file():
-        raise UserError(f"no feature store at {folder}; make one with: lingvis features extract DATASET")
+    if not is_store(folder):
+        raise UserError(
+            f"no feature store at {folder} (folders are named BACKBONE-KIND); make it with: {command_for(folder)}"
+        )
     try:
         return Manifest.model_validate_json(file.read_bytes())
     except ValidationError as error:

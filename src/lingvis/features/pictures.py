@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from lingvis.data.rows import Box
 from lingvis.features.backbones.contract import Preprocessing
-
-Box = tuple[float, float, float, float]
 
 ORIENTATION_TAG = 0x0112
 RESAMPLING = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.encode import Kind
 from lingvis.features.manifest import (
@@ -86,17 +88,6 @@ class FeatureStore:
         """Length of a vector."""
         return self.manifest.dim
 
-    @property
-    def kind(self) -> Kind:
-        """global, grid or region."""
-        return self.manifest.origin.kind
-
-    @cached_property
-    def uniform(self) -> int | None:
-        """The size of every set when they are all the same, else None."""
-        sizes = np.diff(self.offsets)
-        return int(sizes[0]) if len(sizes) and (sizes == sizes[0]).all() else None
-
     @cached_property
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
@@ -118,6 +109,14 @@ class FeatureStore:
         for file, wanted in self.manifest.checksums.items():
             if checksum(self.path / file) != wanted:
                 raise _damaged(self.path, f"{file} does not match its checksum")
+
+
+def without_broken(dataset: Dataset, stores: Iterable[FeatureStore]) -> Dataset:
+    """The dataset less the pictures that were broken at the extraction of any of the stores; says so."""
+    broken = {entry.image for store in stores for entry in store.manifest.broken}
+    if broken:
+        print(f"note: {len(broken)} broken pictures of {dataset.path} are left out", file=sys.stderr)
+    return dataset.without(broken)
 
 
 def write_store(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from lingvis.device import choose_device, choose_precision
 from lingvis.embedder import Embedder, StoredEmbedder, describe_features
 from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import evaluate
-from lingvis.features.store import FeatureStore
+from lingvis.features.store import FeatureStore, without_broken
 from lingvis.files import write_text
 from lingvis.hardware import processor_name
 from lingvis.image.table import FeatureTable
@@ -84,10 +83,7 @@ def open_with_features(dataset_path: Path, name: str) -> tuple[Dataset, FeatureS
     """A dataset and its stored features; images whose picture was broken at extraction are left out, aloud."""
     dataset = Dataset.open(dataset_path)
     store = FeatureStore.open(dataset.features_dir / name)
-    broken = {each.image for each in store.manifest.broken}
-    if broken:
-        print(f"note: {len(broken)} broken pictures of {dataset_path} are left out", file=sys.stderr)
-    return dataset.without(broken), store
+    return without_broken(dataset, [store]), store
 
 
 def _check_out(out: Path, resume: bool) -> None:

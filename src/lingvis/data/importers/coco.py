@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lingvis.data.importers.collect import RowCollector
 from lingvis.data.importers.contract import Imported, ImportOptions
-from lingvis.data.importers.source import Source, bare_name, parse_language, split_within
+from lingvis.data.importers.source import Source, bare_name, parse_language, plain_text, split_within
 from lingvis.data.rows import Split
 from lingvis.errors import UserError
 
@@ -31,13 +31,13 @@ def read(source: Source, options: ImportOptions) -> Imported:
     for file in files:
         lang = _language(file, options)
         captions = _from_lines(source, file) if bare_name(file).endswith(".txt") else _from_json(source, file)
-        for image, caption in captions:
+        for where, image, caption in captions:
             split = options.split or lists.get(image) or split_within(file.name) or split_within(image)
             if split is None:
                 raise UserError(
                     f"{file.name} does not say the split of image {image!r}; give it with --split"
                 )
-            rows.add(image, split, lang, caption, where=file.name)
+            rows.add(image, split, lang, caption, where=where)
     return Imported(rows.rows(), notes=rows.notes())
 
 
@@ -57,30 +57,36 @@ def _language(file: Path, options: ImportOptions) -> str:
     return lang
 
 
-def _from_json(source: Source, file: Path) -> Iterator[tuple[str, str]]:
+def _from_json(source: Source, file: Path) -> Iterator[tuple[str, str, str]]:
+    """Place, image and caption of each annotation."""
     try:
         value = source.json(file)
-        names = {image["id"]: image["file_name"] for image in value["images"]}
-        for annotation in value["annotations"]:
+        names = {
+            image["id"]: plain_text(image["file_name"], "file_name", f"{file.name}, image {number}")
+            for number, image in enumerate(value["images"], start=1)
+        }
+        for number, annotation in enumerate(value["annotations"], start=1):
             if annotation["image_id"] not in names:
                 raise UserError(
                     f"{file} has a caption for image_id {annotation['image_id']}, which its images lack"
                 )
-            yield names[annotation["image_id"]], annotation["caption"]
+            where = f"{file.name}, annotation {number}"
+            yield where, names[annotation["image_id"]], annotation["caption"]
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{file} is not a COCO captions file, which looks like {SHAPE}; got {error!r}"
         ) from error
 
 
-def _from_lines(source: Source, file: Path) -> Iterator[tuple[str, str]]:
+def _from_lines(source: Source, file: Path) -> Iterator[tuple[str, str, str]]:
+    """Place, image and caption of each line."""
     for number, line in enumerate(source.lines(file), start=1):
         if not line:
             continue
         found = CAPTION_LINE.fullmatch(line)
         if found is None:
             raise UserError(f"{file}, line {number}: expected 'image#number caption', got {line[:40]!r}")
-        yield _picture(found["image"]), found["caption"]
+        yield f"{file.name}, line {number}", _picture(found["image"]), found["caption"]
 
 
 def _split_lists(source: Source, captions: list[Path]) -> dict[str, Split]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from lingvis.data.importers.source import language_code
+from lingvis.data.importers.source import language_code, plain_text
 from lingvis.data.rows import Row, Split, explain
 from lingvis.errors import UserError
 
@@ -25,7 +25,8 @@ class _Entry:
 class RowCollector:
     """Joins captions by image, in order of first appearance; an image in two splits is refused.
 
-    White space inside a caption becomes one space; empty captions are left out and counted in `empty`.
+    White space inside a caption becomes one space; empty captions are left out and counted in `empty`. What is
+    no text, or none that can be stored as UTF-8, is refused here for every format.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class RowCollector:
         """One caption; `split` None chooses it by the image's name; `where` names the place in errors."""
         code = language_code(lang, where)
         entry = self._entry(image, split, where)
-        if tidy := " ".join(text.split()):
+        if tidy := _tidy(text, where):
             entry.captions.setdefault(code, []).append(tidy)
             entry.described.add(code)
         else:
@@ -48,7 +49,7 @@ class RowCollector:
         A row holds one set of translations: further ones of the same image are captions only.
         """
         entry = self._entry(image, split, where)
-        tidy = {language_code(lang, where): " ".join(text.split()) for lang, text in sentences.items()}
+        tidy = {language_code(lang, where): _tidy(text, where) for lang, text in sentences.items()}
         self.empty += sum(not text for text in tidy.values())
         kept = {lang: text for lang, text in tidy.items() if text}
         if not entry.parallel and len(kept) > 1:
@@ -58,6 +59,7 @@ class RowCollector:
                 entry.captions.setdefault(lang, []).append(text)
 
     def _entry(self, image: str, split: Split | None, where: str) -> _Entry:
+        image = plain_text(image, "name of the image", where)
         entry = self._entries.get(image)
         if entry is None:
             entry = self._entries[image] = _Entry(split or split_by_hash(image), where)
@@ -86,6 +88,10 @@ class RowCollector:
     def notes(self) -> list[str]:
         """What was left out."""
         return [f"empty captions left out: {self.empty}"] if self.empty else []
+
+
+def _tidy(text: str, where: str) -> str:
+    return " ".join(plain_text(text, "caption", where).split())
 
 
 def split_by_hash(image: str) -> Split:

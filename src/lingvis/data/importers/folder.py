@@ -12,7 +12,7 @@ from typing import Any
 from lingvis.data.dataset import CAPTION_FILES, Dataset, captions_file, read_rows, write_rows
 from lingvis.data.importers.contract import Imported, Importer, ImportOptions, WriteFeatures
 from lingvis.data.importers.pictures import find_pictures, place_file, place_tree
-from lingvis.data.importers.source import Source
+from lingvis.data.importers.source import Source, plain_text
 from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
 from lingvis.progress import ProgressBar
@@ -50,8 +50,8 @@ def write_import(
     pictures = _pictures(imported, opened, options)
     record = {
         "format": name,
-        "source": str(source.resolve()),
-        "images": str(options.images.resolve()) if options.images else None,
+        "source": _recordable(source),
+        "images": _recordable(options.images) if options.images else None,
         "language": options.language,
         "split": options.split,
         "checksum": opened.checksum,
@@ -87,6 +87,10 @@ def _check_places(source: Path, target: Path, images: Path | None) -> None:
             raise UserError(
                 f"{target} and {place} lie in one another; name a folder for the dataset elsewhere"
             )
+
+
+def _recordable(path: Path) -> str:
+    return plain_text(str(path.resolve()), "path", "the import")
 
 
 def _pictures(imported: Imported, source: Source, options: ImportOptions) -> dict[str, Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lingvis.data.importers.collect import RowCollector
 from lingvis.data.importers.contract import Imported, ImportOptions
-from lingvis.data.importers.source import Source, split_name
+from lingvis.data.importers.source import Source, plain_text, split_name
 from lingvis.errors import UserError
 
 SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ...}]}]}'
@@ -17,7 +17,8 @@ def read(source: Source, options: ImportOptions) -> Imported:
     try:
         for number, image in enumerate(source.json(file)["images"], start=1):
             where = f"{file.name}, image {number}"
-            name = "/".join(part for part in (image.get("filepath", ""), image["filename"]) if part)
+            parts = (image.get("filepath") or "", image["filename"])
+            name = "/".join(plain_text(part, "filename", where) for part in parts if part != "")
             split = options.split or split_name(image["split"], where)
             for sentence in image["sentences"]:
                 rows.add(name, split, options.language or "en", sentence["raw"], where=where)

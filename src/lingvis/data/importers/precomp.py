@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lingvis.data.importers.collect import RowCollector
 from lingvis.data.importers.contract import Array, FeatureArrays, Imported, ImportOptions
-from lingvis.data.importers.source import SPLIT_NAMES, Source
+from lingvis.data.importers.source import SPLIT_NAMES, Source, plain_text
 from lingvis.data.rows import Split
 from lingvis.errors import UserError
 
@@ -146,5 +146,7 @@ def _id_mapping(source: Source) -> dict[str, str]:
             value = source.json(file)
             if not isinstance(value, dict):
                 raise UserError(f"{file} should map ids to file names, got {type(value).__name__}")
-            return {str(key): str(name) for key, name in value.items()}
+            return {
+                key: plain_text(name, "file name", f"{file.name}, id {key!r}") for key, name in value.items()
+            }
     return {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from lingvis.data.importers.collect import RowCollector
 from lingvis.data.importers.contract import Imported, ImportOptions
 from lingvis.data.importers.pictures import list_pictures
-from lingvis.data.importers.source import Source, parse_language
+from lingvis.data.importers.source import Source, parse_language, printable
 from lingvis.errors import UserError
 
 
@@ -40,9 +40,8 @@ def read(source: Source, options: ImportOptions) -> Imported:
     silent = sum(map(len, pictures.values())) - len(described)
     notes = [f"pictures without captions left out: {silent}"] if silent else []
     if without_picture:
-        notes.append(
-            f"text files without a picture left out: {len(without_picture)}, {without_picture[0]} first"
-        )
+        first = printable(without_picture[0])
+        notes.append(f"text files without a picture left out: {len(without_picture)}, {first} first")
     return Imported(rows.rows(), notes=notes)
 
 

@@ -89,17 +89,18 @@ class Source:
 
     def json(self, file: Path) -> Any:
         """A JSON value."""
+        text = self.text(file)
         try:
-            return json.loads(self.text(file))
-        except (json.JSONDecodeError, RecursionError) as error:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:  # ValueError also for a number of too many digits
             raise UserError(f"{file} is not JSON: {error}; is it the right file?") from error
 
     def array(self, file: Path) -> NDArray[Any]:
         """A memory-mapped .npy array."""
         try:
-            array: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+            array: NDArray[Any] = np.lib.format.open_memmap(file, mode="r")
             self.remember(file)
-        except (OSError, ValueError, EOFError) as error:
+        except Exception as error:  # numpy evaluates the header, so a damaged one raises nearly anything
             raise UserError(f"{file} is not a whole .npy array of numbers: {error}") from error
         return array
 
@@ -124,9 +125,27 @@ def bare_name(file: Path) -> str:
     return file.name.removesuffix(".gz")
 
 
-def split_name(text: str, where: str) -> Split:
+def plain_text(value: object, what: str, where: str) -> str:
+    """`value` when it is text that can be stored: JSON may hold anything, a file's name any bytes."""
+    if not isinstance(value, str):
+        raise UserError(f"{where}: the {what} should be text, got {type(value).__name__}; mend it there")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UserError(
+            printable(f"{where}: the {what} {value[:40]!r} cannot be written as UTF-8; mend it there")
+        ) from None
+    return value
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what no UTF-8 terminal can show."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def split_name(text: object, where: str) -> Split:
     """A split as sources write it (dev, validation, restval, ...) -> ours."""
-    split = SPLIT_NAMES.get(text.strip().lower())
+    split = SPLIT_NAMES.get(plain_text(text, "split", where).strip().lower())
     if split is None:
         raise UserError(f"{where}: unknown split {text!r}; allowed: {choices(SPLIT_NAMES)}")
     return split

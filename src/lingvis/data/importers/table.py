@@ -81,7 +81,12 @@ def _parquet(source: Source, file: Path) -> Iterator[tuple[str, Record]]:
             wanted = [name for name in names if name in KNOWN or name.startswith(WIDE)]
             number = 0
             for batch in table.iter_batches(columns=wanted):
-                for record in batch.to_pylist():
+                try:
+                    records = batch.to_pylist()
+                except UnicodeDecodeError as error:  # Parquet files may call any bytes text
+                    rows = f"rows {number + 1} to {number + len(batch)}"
+                    raise UserError(f"{file.name}, {rows}: text that is not UTF-8: {error}") from error
+                for record in records:
                     number += 1
                     yield f"{file.name}, row {number}", record
     except (pyarrow.ArrowException, OSError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from lingvis.data.scenes.plan import FEWEST_SCENES, Plan, plan_scenes
 from lingvis.data.scenes.threads import map_in_threads
 from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
+from lingvis.hardware import core_count
 from lingvis.progress import ProgressBar
 
 # Raise it when the same seed comes to mean other scenes.
@@ -53,7 +53,7 @@ def make_scenes(
 ) -> Dataset:
     """The built-in dataset: composed pictures with captions in up to 14 languages; a seed fixes all of it.
 
-    A target that holds these very scenes is opened as it is. `workers` threads draw (None: one per core).
+    A target that holds these very scenes is opened as it is. `workers` threads draw (None: one per usable core).
     """
     target = Path(target)
     settings = _checked(scenes, seed, languages, captions_per_language)
@@ -66,7 +66,7 @@ def make_scenes(
     glyphs = Glyphs(sorted({symbol for plan in plans for symbol in plan.objects}))
     with atomic_folder(target) as folder:
         (folder / "images").mkdir()
-        boxes = _draw_all(plans, folder / "images", glyphs, seed, workers or os.cpu_count() or 1)
+        boxes = _draw_all(plans, folder / "images", glyphs, seed, workers or core_count())
         rows = [_row(*drawn, speakers, settings) for drawn in zip(plans, boxes, strict=True)]
         write_rows(folder / "captions.jsonl", rows)
         (folder / ATTRIBUTION).write_text(_attribution(), encoding="utf-8")

@@ -13,11 +13,16 @@ from lingvis.evaluation.pools import Pool
 from lingvis.evaluation.scorers import Floats, FunctionScores, InnerProduct, MeanScores, Scorer
 
 
-class Embedder(Protocol):
+class MeasuredModel(Protocol):
     """A model with the pictures or features of a dataset at hand."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def languages(self) -> Sequence[str]:
+        """Those it was trained on; any other is measured zero-shot."""
+        ...
 
     @property
     def parameters(self) -> Mapping[str, int]:
@@ -42,13 +47,13 @@ class Embedder(Protocol):
         ...
 
 
-def scorers(models: Sequence[Embedder], pools: Sequence[Pool]) -> list[Scorer]:
+def scorers(models: Sequence[MeasuredModel], pools: Sequence[Pool]) -> list[Scorer]:
     """One scorer a pool, the mean over models; each image and each distinct sentence is embedded once."""
     by_model = [_scorers_of(model, pools) for model in models]
     return [each[0] if len(each) == 1 else MeanScores(each) for each in zip(*by_model, strict=True)]
 
 
-def _scorers_of(model: Embedder, pools: Sequence[Pool]) -> list[Scorer]:
+def _scorers_of(model: MeasuredModel, pools: Sequence[Pool]) -> list[Scorer]:
     names = list(dict.fromkeys(name for pool in pools for name in pool.images))
     place = {name: number for number, name in enumerate(names)}
     image_emb = _finite(model, "images", model.embed_images(names), len(names))
@@ -65,7 +70,7 @@ def _scorers_of(model: Embedder, pools: Sequence[Pool]) -> list[Scorer]:
     return made
 
 
-def _embed_texts(model: Embedder, pool: Pool) -> Floats:
+def _embed_texts(model: MeasuredModel, pool: Pool) -> Floats:
     distinct = list(dict.fromkeys(pool.texts))
     emb = _finite(
         model,
@@ -79,7 +84,7 @@ def _embed_texts(model: Embedder, pool: Pool) -> Floats:
     return emb[[place[text] for text in pool.texts]]
 
 
-def _finite(model: Embedder, what: str, emb: NDArray[np.float32], count: int) -> Floats:
+def _finite(model: MeasuredModel, what: str, emb: NDArray[np.float32], count: int) -> Floats:
     emb = np.asarray(emb, dtype=np.float32)
     if len(emb) != count:
         raise ValueError(f"model {model.name} gave {len(emb)} embeddings for {count} {what}")

@@ -1,0 +1,40 @@
+"""The names of feature folders, and the command that makes the features of one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from lingvis.features.backbones import BACKBONES
+from lingvis.features.encode import KINDS
+
+
+def store_name(backbone: str, kind: str) -> str:
+    """The folder name of a backbone's features when none is given."""
+    return re.sub(r"[^\w.-]+", "-", f"{backbone}-{kind}")
+
+
+def extract_command(
+    dataset: Path, *, backbone: str, kind: str, regions: str | None = None, name: str | None = None
+) -> str:
+    """The command that makes such features; `name` is left out where it is the usual one."""
+    words = ["lingvis", "features", "extract", str(dataset), "--backbone", backbone, "--kind", kind]
+    if regions is not None:
+        words += ["--regions", regions]
+    if name is not None and name != store_name(backbone, kind):
+        words += ["--name", name]
+    return shlex.join(words)
+
+
+def command_for(folder: Path) -> str:
+    """The command that makes the features of a folder that is not there, as far as its name tells."""
+    dataset = folder.parent.parent
+    backbone, _, kind = folder.name.rpartition("-")
+    if kind not in KINDS:
+        return extract_command(dataset, backbone="BACKBONE", kind="KIND", name=folder.name)
+    if (
+        backbone not in BACKBONES
+    ):  # `timm-resnet50` may stand for timm:resnet50: several names give one folder
+        return extract_command(dataset, backbone="BACKBONE", kind=kind, name=folder.name)
+    return extract_command(dataset, backbone=backbone, kind=kind)
