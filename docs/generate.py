@@ -77,6 +77,10 @@ def speed() -> str:
             read(FLICKR / "step-h200-eager.json")["ms_per_step"],
         ),
         ("lingvis, 2 CPU cores", read(FLICKR / "step-cpu.json")["ms_per_step"]),
+        (
+            "lingvis, 2 CPU cores, training.precision=bfloat16",
+            read(FLICKR / "step-cpu-bfloat16.json")["ms_per_step"],
+        ),
     ):
         rows.append(
             [
