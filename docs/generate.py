@@ -215,6 +215,7 @@ def commands() -> str:
         ["demo"],
         ["data", "import"],
         ["data", "show"],
+        ["data", "scenes"],
         ["features", "extract"],
         ["recipes", "list"],
         ["recipes", "show"],

@@ -80,6 +80,13 @@ def test_data_show_and_recipes(toy_dataset: Path, tmp_path: Path) -> None:
     assert 'name = "vsepp"' in lingvis("recipes", "show", "vsepp").stdout
 
 
+def test_scenes(tmp_path: Path) -> None:
+    made = json.loads(lingvis("data", "scenes", tmp_path / "scenes", "--count", "12", "--json").stdout)
+    assert made["images"] == 12
+    assert len(made["languages"]) == 14
+    assert "at least 10" in lingvis("data", "scenes", tmp_path / "few", "--count", "3", check=2).stderr
+
+
 def test_import_then_import_again(tmp_path: Path, toy_dataset: Path) -> None:
     source = tmp_path / "pictures"
     shutil.copytree(toy_dataset / "images", source)
