@@ -16,14 +16,16 @@ from torch import Tensor
 from lingvis.artifact import write_artifact
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
-from lingvis.embedder import Embedder, StoredEmbedder, describe_features
+from lingvis.embedder import Embedder
 from lingvis.errors import UserError
 from lingvis.evaluation.protocols import PROTOCOLS, EvaluationProtocol
 from lingvis.features.backbones import Preprocessing
+from lingvis.features.description import describe_features
 from lingvis.features.extract import extract
 from lingvis.features.store import FeatureStore, write_store
 from lingvis.jobs.evaluate import evaluate_runs
 from lingvis.recipes.build import build_model, build_tokenizer, load_recipe
+from lingvis.stored import StoredEmbedder
 
 COUNT = 6
 TEXTS = [f"word{number} of {number}" for number in range(COUNT)]

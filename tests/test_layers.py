@@ -23,6 +23,7 @@ STAGES = [
     "training",
     "recipes",
     "embedder",
+    "stored",
     "evaluation",
     "jobs",
     "bench",

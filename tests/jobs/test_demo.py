@@ -14,9 +14,9 @@ import numpy as np
 
 import lingvis
 from lingvis.data.scenes import LANGUAGES
-from lingvis.embedder import StoredEmbedder
 from lingvis.features.store import FeatureStore
 from lingvis.jobs.demo import run_demo
+from lingvis.stored import StoredEmbedder
 
 
 def test_the_demo_measures_every_language_and_does_nothing_twice(tmp_path: Path) -> None:

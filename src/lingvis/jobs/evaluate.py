@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.data.dataset import Dataset
-from lingvis.embedder import Embedder, StoredEmbedder
+from lingvis.embedder import Embedder
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.evaluate import embed, measure
 from lingvis.evaluation.examples import examples
@@ -15,6 +15,7 @@ from lingvis.evaluation.page import write_page
 from lingvis.evaluation.pools import languages_in
 from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
 from lingvis.features.store import without_broken
+from lingvis.stored import StoredEmbedder
 
 
 def evaluate_runs(

@@ -17,15 +17,17 @@ from lingvis.artifact import is_artifact, write_artifact
 from lingvis.config import Recipe
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device, choose_precision
-from lingvis.embedder import Embedder, StoredEmbedder, describe_features
+from lingvis.embedder import Embedder
 from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import evaluate
+from lingvis.features.description import describe_features
 from lingvis.features.store import FeatureStore, without_broken
 from lingvis.files import write_text
 from lingvis.hardware import processor_name
 from lingvis.image.table import FeatureTable
 from lingvis.jobs.card import model_card
 from lingvis.recipes.build import build_model, build_objective, build_tokenizer, load_recipe
+from lingvis.stored import StoredEmbedder
 from lingvis.text.bank import TokenBank
 from lingvis.training.batches import batch_count
 from lingvis.training.checkpoint import FILE as CHECKPOINT
