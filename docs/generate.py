@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lingvis.bench.pooling import pooling_table
+from lingvis.bench.pooling_report import pooling_table
 from lingvis.cli.app import app
 from lingvis.files import write_text
 

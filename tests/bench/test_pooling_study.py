@@ -13,18 +13,15 @@ import torch
 
 from lingvis.bench.pooling import (
     DESIGNS,
-    GROUPS,
-    PATTERNS,
     UNFINISHED,
     Cell,
     _generator,
     coefficient_rmse,
-    pooling_table,
     run_pooling_study,
     train_cell,
-    true_coefficients,
-    true_table,
 )
+from lingvis.bench.pooling_patterns import GROUPS, PATTERNS, true_coefficients, true_table
+from lingvis.bench.pooling_report import pooling_table
 
 
 def test_true_coefficients_by_hand() -> None:

@@ -20,7 +20,8 @@ def pooling(*, out: Path = Path("results/pooling"), json: bool = False) -> None:
     json: bool
         Print JSON instead of a table.
     """
-    from lingvis.bench.pooling import pooling_table, run_pooling_study
+    from lingvis.bench.pooling import run_pooling_study
+    from lingvis.bench.pooling_report import pooling_table
     from lingvis.cli.output import print_json
 
     found = run_pooling_study(out)
