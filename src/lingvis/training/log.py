@@ -69,6 +69,8 @@ def draw_curves(folder: Path, records: list[dict[str, Any]]) -> None:
             [row["step"] for row in rows], [row[key] for row in rows], marker="." if rows is epochs else ""
         )
         axes.set(title=title, xlabel="step")
+        if key == "loss" and rows:
+            axes.set_yscale("log")  # all negatives or the hardest: sums of very different size
         axes.grid(alpha=0.3)
     with atomic_file(folder / CURVES) as temporary:
         figure.savefig(temporary, dpi=120)
