@@ -179,6 +179,21 @@ def demo() -> str:
     return f"{head}\n\nMean mR {report['A']:.1f}; chance is {chance:.1f}. On {report['hardware']['cores']} cores: {took}."
 
 
+def sort() -> str:
+    record = read(RESULTS / "pooling" / "sort.json")
+    rows = [
+        [
+            "forward and backward" if row["backward"] else "forward",
+            f"{row['ms']['torch.sort']:.0f} ms",
+            f"{row['ms']['packed']:.0f} ms",
+            f"{row['ratio']:.1f}",
+        ]
+        for row in record["rows"]
+    ]
+    what = f"Median of {record['rounds']} rounds in turn, {record['hardware']['cores']} cores ({record['hardware']['cpu']}):"
+    return f"{what}\n\n" + table(["", "`torch.sort`", "packed sort", "ratio"], rows)
+
+
 def pooling() -> str:
     return pooling_table(read(RESULTS / "pooling" / "pooling.json"))
 
@@ -192,6 +207,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "extraction": extraction,
     "demo": demo,
     "pooling": pooling,
+    "sort": sort,
 }
 
 

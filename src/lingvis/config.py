@@ -19,11 +19,12 @@ PARTS = ("image", "text", "similarity", "objective")
 # Bounds for the constructor arguments of parts, checked when a recipe is read.
 Count = Annotated[int, Field(gt=0, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Epoch = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Part(BaseModel):
@@ -80,9 +81,9 @@ class ScheduleSection(_Section):
     """
 
     name: Literal["step", "cosine"]
-    epochs: list[int] = []
+    epochs: list[Epoch] = []
     factor: Annotated[float, Field(gt=0, le=1)] = 0.1
-    warmup_epochs: list[int] = []
+    warmup_epochs: list[Epoch] = []
 
 
 class TrainingSection(_Section):

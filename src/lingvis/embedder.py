@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from lingvis.artifact import CONFIG, read_config, read_tensors
 from lingvis.config import Recipe, explain
+from lingvis.data.rows import Box
 from lingvis.device import choose_device
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, load_backbone
@@ -21,7 +22,7 @@ from lingvis.features.description import Features
 from lingvis.features.encode import POOLED, PictureEncoder, encode_pictures
 from lingvis.image.table import FeatureTable
 from lingvis.model import DualEncoder
-from lingvis.recipes.build import build_model, build_tokenizer
+from lingvis.recipes.build import build_model, build_tokenizer, parts_problems
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers import Tokenizer
 
@@ -60,6 +61,9 @@ class Embedder:
         run, where = Path(run), choose_device(device)
         with _damage_told(str(run / CONFIG)):
             config = _Config.model_validate(read_config(run))
+            problems = parts_problems(config.recipe.model_dump())
+            if problems:
+                raise ValueError("; ".join(problems))
             tokenizer = build_tokenizer(config.recipe)
         with _damage_told(f"the tokenizer in {run}"):
             tokenizer.load(run)
@@ -116,8 +120,15 @@ class Embedder:
         bank = TokenBank(tokenizer=self.tokenizer, texts=texts, langs=langs, device=self.device)
         return self._in_batches(bank.rows.lengths, lambda rows: self.model.encode_texts(bank.batch(rows)))
 
-    def encode_images(self, paths: Sequence[Path | str]) -> Floats:
-        """Picture files -> float32 [pictures, dim], through the backbone the model was trained on."""
+    def encode_images(
+        self, paths: Sequence[Path | str], *, boxes: Sequence[Sequence[Box]] | None = None
+    ) -> Floats:
+        """Picture files -> float32 [pictures, dim], through the backbone the model was trained on.
+
+        boxes: for a model of regions, those of each picture in pixels; without them the whole picture is one.
+        """
+        if isinstance(paths, str | Path):
+            raise UserError(f"expected a list of picture files, got {str(paths)!r}; write [{str(paths)!r}]")
         files = [Path(path) for path in paths]
         kind, regions = self.features["kind"], self.features["regions"] or POOLED
         if self._backbone is None:
@@ -130,7 +141,9 @@ class Embedder:
                     "trained; install the version of its package that the features were extracted with"
                 )
             self._backbone = backbone
-        return self.encode_features(list(encode_pictures(files, self._backbone, kind, regions=regions)))
+        return self.encode_features(
+            list(encode_pictures(files, self._backbone, kind, regions=regions, boxes=boxes))
+        )
 
     def encode_features(self, sets: Sequence[NDArray[np.float16]]) -> Floats:
         """Feature sets [size, feature_dim] -> float32 [sets, dim]."""

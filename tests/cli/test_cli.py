@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from lingvis.evaluation.protocols import PROTOCOLS
+
 SMALL = [
     "data.features=toy-grid",
     "text.tokenizer.min_count=1",
@@ -107,7 +109,7 @@ def test_import_then_import_again(tmp_path: Path, toy_dataset: Path) -> None:
         (["evaluate", "RUN", "DATASET", "--protocol", "mine"], "unknown protocol"),
         (["evaluate", "RUN", "DATASET", "--protocol", "flickr-1k"], "needs 1000 images"),
         (["evaluate", "RUN", "DATASET", "--lang", "fr"], "fr"),
-        (["evaluate", "RUN", "DATASET", "--split", "exam"], "exam"),
+        (["evaluate", "RUN", "DATASET", "--split", "exam"], "'exam'"),
         (["features", "extract", "DATASET", "--backbone", "resnet9000"], "unknown backbone 'resnet9000'"),
         (["features", "extract", "DATASET", "--kind", "round"], "Try: lingvis --help"),
         (["data", "import", "floppy", "x", "y"], "unknown import format 'floppy'"),
@@ -172,3 +174,8 @@ def test_ctrl_c_ends_with_a_sentence(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "lingvis: stopped" in errors
     assert "Traceback" not in errors
+
+
+def test_the_help_names_every_protocol() -> None:
+    shown = lingvis("evaluate", "--help").stdout
+    assert all(name in shown for name in PROTOCOLS)

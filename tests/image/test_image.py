@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from lingvis.image import table as table_module
 from lingvis.image.augment import IMAGE_AUGMENTS, DropVectors, DropVectorsScaled
 from lingvis.image.encoders import IMAGE_ENCODERS, MaskedBatchNorm, ResidualMLP
 from lingvis.image.table import FeatureTable
@@ -94,3 +95,14 @@ def test_table_serves_ragged_sets_as_a_naive_loop_would(sizes: list[int]) -> Non
         assert tokens.values.dtype == torch.float32
         np.testing.assert_array_equal(tokens.values[position][tokens.mask[position]].numpy(), expected)
         assert int(tokens.lengths[position]) == sizes[row]
+
+
+def test_sets_are_copied_to_a_device_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_module, "SETS_A_PORTION", 2)
+    offsets = np.array([0, 1, 5, 7, 12, 13])
+    values = np.arange(26, dtype=np.float16).reshape(13, 2)
+    rows = np.array([3, 0, 2, 4, 1])
+    starts, sizes = offsets[:-1][rows], np.diff(offsets)[rows]
+    copied = table_module._copy(values, starts, sizes, torch.device("cpu"))
+    expected = np.concatenate([values[offsets[row] : offsets[row + 1]] for row in rows])
+    np.testing.assert_array_equal(copied.numpy(), expected)

@@ -167,9 +167,10 @@ def test_frozen_parts_do_not_move(toy_dataset: Path, tmp_path: Path) -> None:
 
 def test_a_folder_of_the_users_is_left_alone(toy_dataset: Path, tmp_path: Path) -> None:
     (tmp_path / "recipe.toml").write_text("mine")
+    (tmp_path / "log.jsonl").write_text("mine too")
     with pytest.raises(UserError, match="is not empty and holds no run"):
         train("vse_infinity_region", toy_dataset, tmp_path, overrides=REGION)
-    assert [file.name for file in tmp_path.iterdir()] == ["recipe.toml"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["log.jsonl", "recipe.toml"]
     assert (tmp_path / "recipe.toml").read_text() == "mine"
 
 
@@ -235,6 +236,16 @@ def test_damaged_models_get_a_sentence(uninterrupted: Path, tmp_path: Path) -> N
     (run / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match="do not fit its config"):
         Embedder.load(run)
+    config["recipe"]["image"]["encoder"]["dim"] = -5
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=r"config\.json is damaged"):
+        Embedder.load(run)
+    copy()
+    for words in ([1, 2], ["red", "red"]):
+        (run / "vocabulary.json").write_text(json.dumps({"words": words}))
+        with pytest.raises(UserError, match="its words must be strings, each once"):
+            Embedder.load(run)
+    copy()
     config["format"] = 99
     (run / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match="model format 99"):

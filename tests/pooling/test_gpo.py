@@ -43,7 +43,7 @@ def test_the_paper_has_12704_parameters() -> None:
 @pytest.mark.parametrize("decoder", ["bigru", "transformer", "mlp"])
 def test_equals_naive_loop(batch: int, training: bool, decoder: str) -> None:
     torch.manual_seed(0)
-    pooler, tokens = GPO(decoder=decoder).train(training), sets(batch, 6)
+    pooler, tokens = GPO(decoder=decoder).train(training), sets(batch, 6)  # type: ignore[arg-type]
     expected = naive_gpo(pooler, tokens)
     torch.testing.assert_close(pooler(tokens), expected)
     with torch.no_grad():

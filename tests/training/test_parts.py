@@ -168,14 +168,15 @@ def test_checkpoint_refuses_what_is_not_its_own(tmp_path: Path) -> None:
 
 
 def test_log_drops_what_lies_past_the_checkpoint_and_a_torn_line(tmp_path: Path) -> None:
-    log = RunLog(tmp_path, from_step=0)
+    log = RunLog(tmp_path, from_step=0, from_epoch=0)
     for step in (50, 100, 150):
         log.write("train", step, {"loss": 1 / step, "lr": 0.1})
+    log.write("val", 100, {"epoch": 2, "mR": 11.0})  # the epoch ended at that step, after the checkpoint
     log.write("val", 150, {"mR": 12.5})
     log.close()
     with (tmp_path / "log.jsonl").open("a") as file:
         file.write('{"kind": "train", "st')
-    again = RunLog(tmp_path, from_step=100)
+    again = RunLog(tmp_path, from_step=100, from_epoch=1)
     again.close()
     assert [record["step"] for record in again.records] == [50, 100]
     lines = (tmp_path / "log.jsonl").read_text().splitlines()

@@ -33,9 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         _fail("this needs more memory than there is; make batches, dimensions or the model smaller")
     except KeyboardInterrupt:
-        print(
-            "lingvis: stopped; the same command goes on where it can (train: with --resume)", file=sys.stderr
-        )
+        print("lingvis: stopped; the same command goes on where it can", file=sys.stderr)
         sys.exit(130)
 
 

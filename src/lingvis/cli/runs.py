@@ -40,15 +40,17 @@ def train(
     """
     from lingvis.cli.output import print_json
     from lingvis.jobs.train import train as run
+    from lingvis.training.checkpoint import FILE as CHECKPOINT
     from lingvis.training.loop import Interrupted
 
     try:
         config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device)
-    except Interrupted:
-        print(
-            "lingvis: stopped, the checkpoint is written; go on with the same command and --resume",
-            file=sys.stderr,
+    except (Interrupted, KeyboardInterrupt):
+        kept = (out / CHECKPOINT).exists()
+        then = (
+            "go on with the same command and --resume" if kept else "nothing was stored yet, start it again"
         )
+        print(f"lingvis: stopped; {then}", file=sys.stderr)
         sys.exit(130)
     if json:
         print_json(config)
@@ -87,7 +89,8 @@ def evaluate(
     lang: list[str]
         Only this language; may be given several times.
     protocol: str
-        A named protocol: all, flickr-1k, coco-5k, coco-1k-5fold, multi30k-task1, multi30k-task2, flickr8k-ml.
+        A named protocol: all, flickr-1k, coco-5k, coco-1k-5fold, multi30k-task1, multi30k-task2, flickr8k-ml,
+        flickr8k-ml-parallel.
     with_: list[Path]
         Further model folders: the ensemble by mean similarity is measured.
     page: Path

@@ -29,7 +29,7 @@ def model_card(config: Mapping[str, Any]) -> str:
 |---|---|
 {table}
 
-Use: `lingvis.load("{config["name"]}").encode_texts(["..."], lang="{config["languages"][0]}")`.
+Use: `lingvis.load("path/to/{config["name"]}").encode_texts(["..."], lang="{config["languages"][0]}")`.
 
 The model knows what its captions spoke of and no more; scores on a test split come from `lingvis evaluate`.
 The terms of the training pictures and captions apply to the model: see where the dataset came from.

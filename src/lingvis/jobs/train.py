@@ -22,7 +22,7 @@ from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import evaluate
 from lingvis.features.description import describe_features
 from lingvis.features.store import FeatureStore, without_broken
-from lingvis.files import write_text
+from lingvis.files import write_json, write_text
 from lingvis.hardware import processor_name
 from lingvis.image.table import FeatureTable
 from lingvis.jobs.card import model_card
@@ -32,10 +32,11 @@ from lingvis.text.bank import TokenBank
 from lingvis.training.batches import batch_count
 from lingvis.training.checkpoint import FILE as CHECKPOINT
 from lingvis.training.checkpoint import TrainingState
-from lingvis.training.log import FILE as LOG
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer, make_schedule
 from lingvis.training.task import RetrievalTask
+
+MARK = "run.json"  # tells a folder of an unfinished run from one of the user's
 
 
 def train(
@@ -52,13 +53,15 @@ def train(
     where = choose_device(device)
     _check_out(out, resume)
     dataset, store = open_with_features(dataset_path, recipe.data.features)
-    embedder, task = prepare(recipe, dataset, store, out.name, where)
+    embedder, task = prepare(recipe, dataset, store, out.resolve().name, where)
     stored = StoredEmbedder(embedder, store)
 
     def validate() -> dict[str, Any]:
         return evaluate([stored], dataset, split="val", languages=embedder.languages)
 
     out.mkdir(parents=True, exist_ok=True)
+    identity = _identity(recipe, dataset, store)
+    write_json(out / MARK, {"lingvis": __version__, "recipe": recipe.name, "identity": identity})
     plan = Plan(**{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(Plan)})
     optimizer = make_optimizer(embedder.model, **recipe.optimizer.model_dump())
     schedule = make_schedule(
@@ -74,7 +77,7 @@ def train(
         plan=plan,
         validate=validate,
         folder=out,
-        identity=_identity(recipe, dataset, store),
+        identity=identity,
         resume=resume,
     )
     embedder.model.load_state_dict(state.best, strict=True)
@@ -95,7 +98,9 @@ def _check_out(out: Path, resume: bool) -> None:
         raise UserError(
             f"{out} holds an unfinished run; go on with --resume, or delete that folder to start anew"
         )
-    if out.is_dir() and any(out.iterdir()) and not (out / LOG).exists():
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file; --out names the folder to make")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
         raise UserError(
             f"{out} is not empty and holds no run; choose another --out, nothing there was touched"
         )
@@ -150,7 +155,7 @@ def _finish(
     cuda = embedder.device.type == "cuda"
     config = {
         "lingvis": __version__,
-        "name": out.name,
+        "name": out.resolve().name,
         "recipe": recipe.model_dump(),
         "features": embedder.features,
         "languages": embedder.languages,
@@ -167,5 +172,6 @@ def _finish(
         },
     }
     write_artifact(out, config=config, tensors=embedder.model.state_dict(), card=model_card(config))
-    (out / CHECKPOINT).unlink(missing_ok=True)
+    for file in (CHECKPOINT, MARK):
+        (out / file).unlink(missing_ok=True)
     return config

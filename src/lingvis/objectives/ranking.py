@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from lingvis.config import Count, Positive, Share
+from lingvis.config import Count, Epoch, Positive, Share
 from lingvis.objectives.hardness import HardnessName, hardness
 from lingvis.registry import Registry
 from lingvis.types import Clock
@@ -30,7 +27,7 @@ class Ranking(nn.Module):
         *,
         margin: Positive,
         schedule: HardnessName,
-        warmup_epochs: Annotated[int, Field(ge=0)] = 1,
+        warmup_epochs: Epoch = 1,
         base: Share = 0.991,
         ramp_steps: Count = 500,
     ) -> None:

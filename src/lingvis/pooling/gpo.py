@@ -28,18 +28,19 @@ class GPO(nn.Module):
     """Sort each dimension in descending order, then weigh the k-th largest by a learned theta_k(n).
 
     [batch, length, dim] -> [batch, dim]. Chen et al., "Learning the Best Pooling Strategy for Visual Semantic
-    Embedding": pooled_d = sum_k theta_k max_k(x_d), theta = softmax(g(k, n) / temperature). The defaults are
-    the paper's; `position`, `decoder`, `per_dimension` and `feature_conditioned` are the variants of its
-    supplement (the last two need `dim`). `start` says how the weights begin: leaning to the larger values,
-    as the mean, or at random; conditioned on features they begin at random. They depend on the size n of the
-    set alone, so they are computed once for every size, not for every set, except when conditioned on features.
+    Embedding": pooled_d = sum_k theta_k max_k(x_d), theta = softmax(g(k, n) / temperature). `position`,
+    `decoder`, `per_dimension` and `feature_conditioned` are the variants of its supplement (the last two need
+    `dim`); their defaults are the paper's. `start` says how the weights begin, which the paper does not:
+    leaning to the larger values, as the mean, or at random; conditioned on features they begin at random. The
+    weights depend on the size n of the set alone, so they are computed once for every size, not for every set,
+    except when conditioned on features.
     """
 
     def __init__(
         self,
         *,
-        position: str = "sincos",
-        decoder: str = "bigru",
+        position: Literal["sincos", "index"] = "sincos",
+        decoder: Literal["bigru", "transformer", "mlp", "interpolate"] = "bigru",
         code_dim: Count = 32,
         hidden: Count = 32,
         temperature: Positive = 0.1,

@@ -77,7 +77,7 @@ def parts_problems(values: Mapping[str, Any]) -> list[str]:
         problems += part_problems(where, values, registry, provided=provided)
     if not problems:
         image, text = (lookup(values, f"{side}.encoder.dim") for side in ("image", "text"))
-        if image != text:
+        if None not in (image, text) and image != text:
             problems.append(f"image.encoder.dim is {image} but text.encoder.dim is {text}; make them equal")
     return problems
 

@@ -79,7 +79,10 @@ class WordTokenizer:
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote."""
-        self._set(json.loads((folder / self.FILE).read_text(encoding="utf-8"))["words"])
+        stored = json.loads((folder / self.FILE).read_text(encoding="utf-8"))["words"]
+        if not all(isinstance(word, str) for word in stored) or len(set(stored)) != len(stored):
+            raise ValueError("its words must be strings, each once")
+        self._set(stored)
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[NDArray[np.int64]]:
         return [self._encode(words(text, lang)) for text, lang in zip(texts, langs, strict=True)]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lingvis.errors import UserError
 from lingvis.files import atomic_file, write_text
 
 FILE = "log.jsonl"
@@ -17,9 +18,13 @@ CURVES = "curves.png"
 class RunLog:
     """Appends one JSON object a line; opened again after a kill it drops what lies past the checkpoint."""
 
-    def __init__(self, folder: Path, *, from_step: int) -> None:
+    def __init__(self, folder: Path, *, from_step: int, from_epoch: int) -> None:
         self._path = folder / FILE
-        self.records = [record for record in read_log(folder) if record["step"] <= from_step]
+        self.records = [
+            record
+            for record in read_log(folder)
+            if record["step"] <= from_step and record.get("epoch", 0) <= from_epoch
+        ]
         write_text(self._path, "".join(json.dumps(record) + "\n" for record in self.records))
         self._file = self._path.open("a", encoding="utf-8")
         self._board = _tensorboard(folder / "tensorboard", from_step)
@@ -48,7 +53,12 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     lines = path.read_text(encoding="utf-8").split("\n")
-    return [json.loads(line) for line in lines[:-1]]
+    try:
+        return [json.loads(line) for line in lines[:-1]]
+    except ValueError as error:
+        raise UserError(
+            f"{path} is damaged ({error}); delete it, the run goes on without its past"
+        ) from error
 
 
 def draw_curves(folder: Path, records: list[dict[str, Any]]) -> None:

@@ -61,7 +61,7 @@ def fit(
     an uninterrupted one.
     """
     state = load_checkpoint(folder, identity, task.model, optimizer) if resume else TrainingState(identity)
-    log, watch = RunLog(folder, from_step=state.step), LossWatch()
+    log, watch = RunLog(folder, from_step=state.step, from_epoch=state.epoch), LossWatch()
     began, saved = time.monotonic() - state.seconds, time.monotonic()
 
     def checkpoint() -> None:

@@ -29,6 +29,7 @@ MANIFEST = "scenes.json"
 ATTRIBUTION = "ATTRIBUTION.txt"
 JPEG_QUALITY = 90
 LABEL_LANGUAGE = "en"
+MOST_SCENES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ def make_scenes(
 
 
 def _checked(scenes: int, seed: int, languages: Sequence[str], captions_per_language: int) -> Settings:
+    if scenes > MOST_SCENES:
+        raise UserError(f"cannot make {scenes} scenes; ask for at most {MOST_SCENES:,}")
     if scenes < FEWEST_SCENES:
         raise UserError(
             f"cannot make {scenes} scenes; ask for at least {FEWEST_SCENES}, so that no split is empty"
