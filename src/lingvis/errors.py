@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """Bad input: says what was got, what is allowed and what to do next.
@@ -10,7 +12,7 @@ class UserError(Exception):
     """
 
 
-def choices(names: object) -> str:
+def choices(names: Iterable[object]) -> str:
     """Format the allowed values of something for an error sentence."""
-    listed = sorted(str(name) for name in names)  # type: ignore[attr-defined]
+    listed = sorted(str(name) for name in names)
     return ", ".join(listed) if listed else "none"

@@ -59,6 +59,29 @@ class Breaking(RetrievalTask):
         return (loss * torch.nan if clock.step == self.BROKEN_STEP else loss), blind
 
 
+def run(
+    task: RetrievalTask,
+    optimizer: torch.optim.Optimizer,
+    folder: Path,
+    *,
+    lr: float,
+    epochs: int,
+    checkpoint_seconds: float,
+) -> None:
+    fit(
+        task=task,
+        optimizer=optimizer,
+        schedule=lambda step, epoch: lr,
+        plan=Plan(
+            epochs=epochs, batch_size=16, bucket=1, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds
+        ),
+        validate=lambda: {"languages": {"en": {"mR": 1.0, "rsum": 6.0}}},
+        folder=folder,
+        identity="me",
+        resume=False,
+    )
+
+
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(
     toy_dataset: Path, tmp_path: Path
 ) -> None:
@@ -68,16 +91,7 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(
     task.__class__ = Breaking
     optimizer = make_optimizer(embedder.model, name="adam", lr=1e-3, weight_decay=0.0, factors={})
     with pytest.raises(UserError, match="the loss became nan at step 6; a checkpoint from before it"):
-        fit(
-            task=task,
-            optimizer=optimizer,
-            schedule=lambda step, epoch: 1e-3,
-            plan=Plan(epochs=9, batch_size=16, bucket=1, clip=2.0, seed=0, checkpoint_seconds=0),
-            validate=lambda: {"languages": {"en": {"mR": 1.0, "rsum": 6.0}}},
-            folder=tmp_path,
-            identity="me",
-            resume=False,
-        )
+        run(task, optimizer, tmp_path, lr=1e-3, epochs=9, checkpoint_seconds=0)
     state = load_checkpoint(tmp_path, "me", embedder.model, optimizer)
     assert state.step == Breaking.BROKEN_STEP
     assert all(torch.isfinite(tensor).all() for tensor in embedder.model.state_dict().values())
@@ -95,13 +109,4 @@ def test_a_model_that_cannot_learn_is_told_to_have_collapsed(toy_dataset: Path, 
         embedder.model, name="adam", lr=1e-9, weight_decay=0.0, factors={"image": 0.0, "text.words": 0.0}
     )
     with pytest.raises(UserError, match=r"collapsed: the loss has stuck at 6\.\d"):
-        fit(
-            task=task,
-            optimizer=optimizer,
-            schedule=lambda step, epoch: 1e-9,
-            plan=Plan(epochs=200, batch_size=16, bucket=1, clip=2.0, seed=0, checkpoint_seconds=1e9),
-            validate=lambda: {"languages": {"en": {"mR": 1.0, "rsum": 6.0}}},
-            folder=tmp_path,
-            identity="me",
-            resume=False,
-        )
+        run(task, optimizer, tmp_path, lr=1e-9, epochs=200, checkpoint_seconds=1e9)
