@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 from lingvis.jobs.train import open_with_features, prepare
-from lingvis.objectives.ranking import hinge_hardest
+from lingvis.objectives.ranking import hinge_all, hinge_hardest
 from lingvis.recipes.build import load_recipe
 from lingvis.training.checkpoint import load_checkpoint
 from lingvis.training.loop import Plan, fit
@@ -26,9 +27,12 @@ OPTIONS = [
 ]
 
 
-def test_the_loss_of_a_batch_counts_each_picture_once(toy_dataset: Path) -> None:
+@pytest.mark.parametrize(("schedule", "hinge"), [("hardest", hinge_hardest), ("all", hinge_all)])
+def test_the_loss_of_a_batch_counts_each_picture_once(
+    schedule: str, hinge: Callable[[Tensor, Tensor, float], Tensor], toy_dataset: Path
+) -> None:
     """Captions of one picture in one batch: both are its positives, and fill-up pictures are nobody's negatives."""
-    recipe = load_recipe("vsepp", OPTIONS)
+    recipe = load_recipe("vsepp", [*OPTIONS, f"objective.schedule={schedule}"])
     dataset, store = open_with_features(toy_dataset, "toy-grid")
     embedder, task = prepare(recipe, dataset, store, "toy", torch.device("cpu"))
     task.eval()
@@ -45,8 +49,10 @@ def test_the_loss_of_a_batch_counts_each_picture_once(toy_dataset: Path) -> None
         )
         scores = torch.from_numpy(image_emb @ embedder.encode_texts(texts, "en").T)
     positives = torch.tensor([[image == owner for owner in owners] for image in images])
-    assert float(loss) == pytest.approx(float(hinge_hardest(scores, positives, 0.2)), rel=1e-4)
-    assert float(blind) == pytest.approx(2 * len(rows) * 0.2, rel=1e-5)
+    assert float(loss) == pytest.approx(float(hinge(scores, positives, 0.2)), rel=1e-4)
+    assert float(blind) == pytest.approx(float(hinge(torch.zeros_like(scores), positives, 0.2)), rel=1e-5)
+    if schedule == "hardest":
+        assert float(blind) == pytest.approx(2 * len(rows) * 0.2, rel=1e-5)
 
 
 class Breaking(RetrievalTask):
