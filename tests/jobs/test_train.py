@@ -64,10 +64,13 @@ def test_every_recipe_trains_saves_and_loads(
     emb = model.encode_texts(["a red dog", "the blue car is far away"], lang="en")
     assert emb.shape == (2, 24)
     np.testing.assert_allclose(np.linalg.norm(emb, axis=1), 1, rtol=1e-5)
-    # The order of the input and the company it comes in change nothing.
+    # The order of the input and the company it comes in change nothing: a longer sentence first, then alone.
+    turned = model.encode_texts(["the blue car is far away", "a red dog"], lang="en")
+    np.testing.assert_allclose(turned, emb[::-1], atol=1e-5)
     np.testing.assert_allclose(
         model.encode_texts(["the blue car is far away"], lang="en")[0], emb[1], atol=1e-5
     )
+    assert np.abs(emb[0] - emb[1]).max() > 1e-3
     for name, tensor in load_file(moved / "model.safetensors").items():
         assert torch.equal(tensor, model.model.state_dict()[name])
 

@@ -64,6 +64,10 @@ def test_factors_scale_and_freeze_by_the_longest_prefix() -> None:
     optimizer = make_optimizer(
         model, name="adam", lr=1.0, weight_decay=0.0, factors={"text": 0.1, "text.words": 0.0}
     )
+    assert {name for name, p in model.named_parameters() if not p.requires_grad} == {
+        "text.words.weight",
+        "text.words.bias",
+    }
     set_rate(optimizer, 0.5)
     assert sorted(group["lr"] for group in optimizer.param_groups) == [0.05, 0.5]
     sum(p.sum() for p in model.parameters() if p.requires_grad).backward()  # type: ignore[union-attr]

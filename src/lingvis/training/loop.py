@@ -123,9 +123,8 @@ def _step(
     clock: Clock,
     plan: Plan,
 ) -> None:
-    torch.manual_seed(
-        hash((plan.seed, clock.step)) & 0x7FFFFFFF
-    )  # the hash of integers is the same in every process
+    # The hash of integers is the same in every process.
+    torch.manual_seed(hash((plan.seed, clock.step)) & 0x7FFFFFFF)
     optimizer.zero_grad(set_to_none=True)
     loss, blind = task.loss(rows, clock)
     loss.backward()  # type: ignore[no-untyped-call]
