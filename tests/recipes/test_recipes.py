@@ -86,6 +86,8 @@ def test_overrides_change_values_and_swap_parts() -> None:
     assert (recipe.training.epochs, recipe.data.languages, recipe.data.features) == (3, ["de", "fr"], "mine")
     swapped = load_recipe("vse_infinity_region", ["image.pooling.name=kmax", "image.pooling.k=3"])
     assert swapped.image.pooling.options == {"k": 3}
+    plain = load_recipe("vse_infinity_region", ["image.encoder.name=linear", "image.encoder.dim=1024"])
+    assert plain.image.encoder.options == {"dim": 1024}  # `hidden` went with the part it belonged to
     turned = load_recipe("vse_infinity_region", ["image.pooling.k=3", "image.pooling.name=kmax"])
     assert turned.image.pooling.options == {"k": 3}
 

@@ -38,6 +38,16 @@ def test_batches_depend_on_seed_and_epoch_alone() -> None:
     assert order(0, 0) != order(1, 0)
 
 
+@pytest.mark.parametrize("bucket", [1, 3])
+def test_captions_meet_others_in_every_epoch(bucket: int) -> None:
+    def company(epoch: int) -> set[frozenset[int]]:
+        batches = epoch_batches(np.full(80, 5), batch_size=8, bucket=bucket, seed=0, epoch=epoch)
+        return {frozenset(batch.tolist()) for batch in batches}
+
+    assert not company(0) & company(1)
+    assert frozenset(range(8)) not in company(0)
+
+
 def test_buckets_bring_like_lengths_together() -> None:
     lengths = np.random.default_rng(0).integers(3, 40, 4000)
 
