@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lingvis.data.dataset import write_rows
+from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
 from lingvis.features.store import write_store
+from lingvis.text.segment import words
+from lingvis.text.vectors.store import VECTORS, Origin, write_vectors
+from lingvis.text.vectors.table import WordTable
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 COLOURS = {"red": "rot", "green": "grün", "blue": "blau", "grey": "grau", "pink": "rosa", "brown": "braun"}
 THINGS = {"dog": "Hund", "cat": "Katze", "house": "Haus", "tree": "Baum", "car": "Auto", "ball": "Ball"}
 FEATURES = "toy-grid"
+VECTOR_DIM = 6
 
 
 def make_toy_dataset(folder: Path) -> Path:
@@ -53,6 +58,35 @@ def make_toy_dataset(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def toy_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_toy_dataset(tmp_path_factory.mktemp("data") / "toy")
+
+
+def make_rich_dataset(folder: Path) -> Path:
+    """The toy dataset with 12 rows of sentences alone and word vectors, as the larger recipes ask for.
+
+    "braun" has no vector; sentences without pictures are about things in new colours, some in one language only.
+    """
+    make_toy_dataset(folder)
+    lines = []
+    for number, (thing, ding) in enumerate([*THINGS.items()] * 2):
+        english, german = f"a purple {thing} {number}", f"ein lila {ding} {number}"
+        captions = {"en": [english]} if number % 3 == 0 else {"en": [english], "de": [german]}
+        lines.append(json.dumps({"id": f"t{number}", "captions": captions, "parallel": {"en": english}}))
+    (folder / "text-only.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    dataset = Dataset.open(folder)
+    generator = np.random.default_rng(1)
+    tables = {}
+    for lang in dataset.languages:
+        texts = [text for row in dataset.rows for text in row.captions[lang]]
+        found = sorted({word for text in texts for word in words(text, lang)} - {"braun"})
+        tables[lang] = WordTable(found, generator.normal(size=(len(found), VECTOR_DIM)).astype(np.float32))
+    origins = {lang: Origin(source="random", sentences=lang) for lang in tables}
+    write_vectors(folder / VECTORS / "captions", tables, origins, dict.fromkeys(tables, 0))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def rich_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_rich_dataset(tmp_path_factory.mktemp("data") / "rich")
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
 STAGES = [
-    "__init__ errors registry types files progress hardware device config artifact ragged recurrent projection",
+    "__init__ errors registry types files progress hardware device config artifact ragged recurrent projection normalization",
     "data",
     "features",
     "text",

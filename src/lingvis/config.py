@@ -13,7 +13,7 @@ from lingvis.errors import UserError
 from lingvis.registry import Registry
 
 # Sections that are parts or consist of them.
-PARTS = ("image", "text", "similarity", "objective")
+PARTS = ("image", "text", "similarity", "objective", "terms", "pretraining")
 
 
 # Bounds for the constructor arguments of parts, checked when a recipe is read.
@@ -39,11 +39,23 @@ class Part(BaseModel):
         return dict(self.model_extra or {})
 
 
+class TermPart(Part):
+    """A part of the loss beside the objective, with its weight; `objective` in it is a part in turn."""
+
+    weight: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class DataSection(_Section):
-    """What is learnt from: languages ([] = all of the dataset) and the name of the stored features."""
+    """What is learnt from.
+
+    languages: [] = all of the dataset. features: the name of the stored features. vectors: the name of the stored
+    word vectors, for parts that start from them. text_only: whether sentences without a picture take part.
+    """
 
     languages: list[str]
     features: str
+    vectors: str = ""
+    text_only: bool = False
 
 
 class ImageSection(_Section):
@@ -55,13 +67,14 @@ class ImageSection(_Section):
 
 
 class TextSection(_Section):
-    """Sentences -> tokenizer -> augment -> words -> encoder -> pooling."""
+    """Sentences -> tokenizer -> augment -> words -> encoder -> pooling -> head."""
 
     tokenizer: Part
     augment: Part
     words: Part
     encoder: Part
     pooling: Part
+    head: Part
 
 
 class OptimizerSection(_Section):
@@ -89,13 +102,15 @@ class ScheduleSection(_Section):
 class TrainingSection(_Section):
     """The loop.
 
-    bucket: the number of batches among which captions are sorted by length (1 = none). graphs: replay recorded
-    CUDA graphs on a GPU; parts that look at values on the host (transformers do) cannot be recorded.
+    sampling: which captions meet in a batch of `batch_size` captions or images. graphs: replay recorded CUDA
+    graphs on a GPU; parts that look at values on the host (transformers do) cannot be recorded. average: the
+    model that is measured and kept is a moving average of the weights with this decay (0 = the weights).
     """
 
     epochs: Annotated[int, Field(gt=0)]
     batch_size: Annotated[int, Field(gt=1)]
-    bucket: Annotated[int, Field(gt=0)]
+    sampling: Part
+    average: Annotated[float, Field(ge=0, lt=1)] = 0.0
     clip: Annotated[float, Field(ge=0)]
     precision: Literal["auto", "float32", "tf32", "bfloat16"]
     graphs: bool
@@ -114,6 +129,8 @@ class Recipe(_Section):
     text: TextSection
     similarity: Part
     objective: Part
+    terms: dict[str, TermPart] = {}
+    pretraining: Part = Part(name="none")
     optimizer: OptimizerSection
     schedule: ScheduleSection
     training: TrainingSection
@@ -171,16 +188,22 @@ def lookup(values: Mapping[str, Any], where: str) -> Any:
 
 
 def part_problems(
-    where: str, values: Mapping[str, Any], registry: Registry[Any], *, provided: Sequence[str] = ()
+    where: str,
+    values: Mapping[str, Any],
+    registry: Registry[Any],
+    *,
+    provided: Sequence[str] = (),
+    ignored: Sequence[str] = (),
 ) -> list[str]:
-    """Check the part at `where` against the registered constructor; `provided` arguments come from the builder.
+    """Check the part at `where` against the registered constructor; `provided` arguments come from the builder,
+    and `ignored` keys are not the constructor's.
 
     A part that is missing or has no name is the schema's to report.
     """
     found = lookup(values, where)
     if not isinstance(found, dict) or not isinstance(found.get("name"), str):
         return []
-    part = Part(**found)
+    part = Part(**{key: value for key, value in found.items() if key not in ignored})
     if part.name not in registry:
         return [
             f"{where}: unknown {registry.kind} {part.name!r}; choose one of: {', '.join(registry.names())}"

@@ -72,6 +72,7 @@ class Embedder:
                 config.recipe,
                 feature_dim=config.features.dim,
                 vocabulary=tokenizer.vocabulary,
+                languages=len(config.languages),
                 folder=run,
             )
         try:
@@ -117,8 +118,12 @@ class Embedder:
             )
         if not texts:
             return np.zeros((0, self.dim), np.float32)
-        bank = TokenBank(tokenizer=self.tokenizer, texts=texts, langs=langs, device=self.device)
-        return self._in_batches(bank.rows.lengths, lambda rows: self.model.encode_texts(bank.batch(rows)))
+        bank = TokenBank(
+            tokenizer=self.tokenizer, texts=texts, langs=langs, languages=self.languages, device=self.device
+        )
+        # Languages together, for parts that have a layer for each; within one, like lengths.
+        order = np.lexsort((bank.rows.lengths, bank.langs))
+        return self._in_batches(order, lambda rows: self.model.encode_texts(bank.batch(rows)))
 
     def encode_images(
         self, paths: Sequence[Path | str], *, boxes: Sequence[Sequence[Box]] | None = None
@@ -156,13 +161,13 @@ class Embedder:
 
     def encode_table(self, table: FeatureTable) -> Floats:
         """All sets of a feature table -> float32 [sets, dim]."""
-        return self._in_batches(table.rows.lengths, lambda rows: self.model.encode_images(table.batch(rows)))
+        order = np.argsort(table.rows.lengths, kind="stable")  # like sizes together: little is padded
+        return self._in_batches(order, lambda rows: self.model.encode_images(table.batch(rows)))
 
     def _in_batches(
-        self, sizes: NDArray[np.int64], encode: Callable[[NDArray[np.int64]], torch.Tensor]
+        self, order: NDArray[np.int64], encode: Callable[[NDArray[np.int64]], torch.Tensor]
     ) -> Floats:
-        """Encode rows in order of size, so that little is padded, and put them back in their own order."""
-        order = np.argsort(sizes, kind="stable")
+        """Encode rows in the order given, and put them back in their own."""
         training = self.model.training
         self.model.eval()
         with torch.inference_mode():

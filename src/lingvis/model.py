@@ -6,7 +6,7 @@ import hashlib
 
 from torch import Tensor, nn
 
-from lingvis.types import TextBatch, Tokens
+from lingvis.types import Reading, TextBatch, Tokens
 
 
 class ImageSide(nn.Module):
@@ -22,17 +22,30 @@ class ImageSide(nn.Module):
 
 
 class TextSide(nn.Module):
-    """Tokenised sentences -> pooled vectors [B, dim]."""
+    """Tokenised sentences -> pooled and projected vectors [B, dim]."""
 
     def __init__(
-        self, *, augment: nn.Module, words: nn.Module, encoder: nn.Module, pooling: nn.Module
+        self, *, augment: nn.Module, words: nn.Module, encoder: nn.Module, pooling: nn.Module, head: nn.Module
     ) -> None:
         super().__init__()
-        self.augment, self.words, self.encoder, self.pooling = augment, words, encoder, pooling
+        self.augment, self.words, self.encoder = augment, words, encoder
+        self.pooling, self.head = pooling, head
 
     def forward(self, batch: TextBatch) -> Tensor:
-        pooled: Tensor = self.pooling(self.encoder(self.words(self.augment(batch))))
-        return pooled
+        sentence: Tensor = self.head(self.pooling(self.encoder(self.words(self.augment(batch)))))
+        return sentence
+
+    def read(self, batch: TextBatch) -> Reading:
+        """The same, with what lies on the way."""
+        words = self.words(self.augment(batch))
+        states = self.encoder(words)
+        return Reading(words, masked_mean(words), states, self.head(self.pooling(states)))
+
+
+def masked_mean(tokens: Tokens, mask: Tensor | None = None) -> Tensor:
+    """Mean of the valid vectors, or of those that `mask` picks, [B, D]; zero where there is none."""
+    weight = (tokens.mask if mask is None else mask).unsqueeze(-1).to(tokens.values.dtype)
+    return (tokens.values * weight).sum(1) / weight.sum(1).clamp(min=1)
 
 
 class DualEncoder(nn.Module):
@@ -51,6 +64,12 @@ class DualEncoder(nn.Module):
         """Tokenised sentences -> embeddings, float32 [B, dim]."""
         emb: Tensor = self.similarity.prepare_texts(self.text(batch))  # type: ignore[operator]
         return emb
+
+    def read_texts(self, batch: TextBatch) -> tuple[Tensor, Reading]:
+        """Embeddings, and what the text side made of the sentences on the way."""
+        reading = self.text.read(batch)
+        emb: Tensor = self.similarity.prepare_texts(reading.sentence)  # type: ignore[operator]
+        return emb, reading
 
     def parameter_counts(self) -> dict[str, int]:
         """Number of parameters of each side and in all."""

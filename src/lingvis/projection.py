@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import nn
 
 from lingvis.config import Count
@@ -19,4 +21,4 @@ class Linear(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, tokens: Tokens) -> Tokens:
-        return Tokens(self.linear(tokens.values), tokens.mask)
+        return replace(tokens, values=self.linear(tokens.values))

@@ -7,20 +7,31 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lingvis.errors import UserError
+
 
 class MaskedGRU(nn.Module):
     """One-layer GRU over padded sequences whose valid positions come first.
 
     values [batch, length, input_dim], mask bool [batch, length] -> [batch, length, hidden]. Two directions
-    are averaged (as in VSE-infinity); padded outputs are zero. Equals a packed `nn.GRU`, but packing copies
-    the lengths to the host: here the second direction is a plain GRU over each sequence turned round within
-    its own length, so that padding stays at the end, where a causal layer cannot see it.
+    are averaged (as in VSE-infinity), or stand side by side with half the units each; padded outputs are
+    zero. Equals a packed `nn.GRU`, but packing copies the lengths to the host: here the second direction is a
+    plain GRU over each sequence turned round within its own length, so that padding stays at the end, where a
+    causal layer cannot see it.
     """
 
-    def __init__(self, *, input_dim: int, hidden: int, bidirectional: bool) -> None:
+    def __init__(
+        self, *, input_dim: int, hidden: int, bidirectional: bool, concatenate: bool = False
+    ) -> None:
         super().__init__()
-        self.ahead = nn.GRU(input_dim, hidden, batch_first=True)
-        self.back = nn.GRU(input_dim, hidden, batch_first=True) if bidirectional else None
+        self.concatenate = concatenate and bidirectional
+        units = hidden // 2 if self.concatenate else hidden
+        if self.concatenate and hidden % 2:
+            raise UserError(
+                f"two directions side by side need an even size, got {hidden}; choose an even dim"
+            )
+        self.ahead = nn.GRU(input_dim, units, batch_first=True)
+        self.back = nn.GRU(input_dim, units, batch_first=True) if bidirectional else None
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:
         """[batch, length, input_dim] -> [batch, length, hidden]."""
@@ -28,7 +39,8 @@ class MaskedGRU(nn.Module):
         if self.back is not None:
             rows = reversal(mask)
             turned: Tensor = self.back(turn_round(values, rows))[0]
-            states = (states + turn_round(turned, rows)) / 2
+            turned = turn_round(turned, rows)
+            states = torch.cat((states, turned), dim=-1) if self.concatenate else (states + turned) / 2
         return states.masked_fill(~mask.unsqueeze(-1), 0.0)
 
 

@@ -14,10 +14,12 @@ class Tokens:
 
     values: [batch, length, dim]; mask: bool [batch, length], true where a vector is valid.
     Every row has at least one valid vector; valid vectors need not come first.
+    runs: of sentences, the languages of the rows as in TextBatch, for parts that have one layer a language.
     """
 
     values: Tensor
     mask: Tensor
+    runs: tuple[tuple[int, int], ...] = ()
 
     @property
     def lengths(self) -> Tensor:
@@ -26,14 +28,58 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
+class SpelledWords:
+    """The distinct words of a batch by their letters, for parts that compose a word from its spelling.
+
+    ids: int64 [words], ascending, special tokens included; the last may be repeated to fill up to a round number.
+    letters: int64 [words, letters], letter numbers from 1 on, 0 behind the end of the word.
+    """
+
+    ids: Tensor
+    letters: Tensor
+
+
+@dataclass(frozen=True, slots=True)
 class TextBatch:
     """Tokenised sentences.
 
     ids: int64 [batch, length], padded at the end; mask: bool [batch, length].
+    runs: the languages of the rows, known on the host: (language number, how many rows on end) from the first
+    row on. words: their spelling, from tokenizers that spell.
     """
 
     ids: Tensor
     mask: Tensor
+    runs: tuple[tuple[int, int], ...] = ()
+    words: SpelledWords | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text side makes of a batch on its way to one vector a sentence.
+
+    words: vectors without context [B, L, word dim]; average: their mean over valid words [B, word dim];
+    states: vectors in context [B, L, hidden]; sentence: pooled and projected [B, dim].
+    """
+
+    words: Tokens
+    average: Tensor
+    states: Tokens
+    sentence: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """The sentences of a training step, as terms between sentences see them.
+
+    emb: sentence embeddings, ready to be compared, [T, dim]; average: mean word vectors [T, word dim];
+    groups: int64 [T], equal for sentences about one picture; langs: int64 [T], language numbers.
+    """
+
+    emb: Tensor
+    average: Tensor
+    groups: Tensor
+    langs: Tensor
 
 
 @dataclass(frozen=True, slots=True)

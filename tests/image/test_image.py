@@ -7,8 +7,9 @@ from torch import nn
 
 from lingvis.image import table as table_module
 from lingvis.image.augment import IMAGE_AUGMENTS, DropVectors, DropVectorsScaled
-from lingvis.image.encoders import IMAGE_ENCODERS, MaskedBatchNorm, ResidualMLP
+from lingvis.image.encoders import IMAGE_ENCODERS, ResidualMLP
 from lingvis.image.table import FeatureTable
+from lingvis.normalization import MaskedBatchNorm
 from lingvis.types import Tokens
 
 

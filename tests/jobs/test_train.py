@@ -33,23 +33,42 @@ SMALL = [
     "training.epochs=2",
 ]
 WORDS = ["text.tokenizer.min_count=1", "text.words.dim=16"]
-REGION = [*SMALL, *WORDS, "image.encoder.hidden=12"]
+HIDDEN = ["image.encoder.hidden=12"]
+REGION = [*SMALL, *WORDS, *HIDDEN]
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
+LATENT = ["pretraining.tokens=9", "pretraining.among=3", "pretraining.epochs=2", "text.words.vector_dim=4"]
+# What a recipe needs beside SMALL to be as small.
+OWN = {
+    "bert_gru": [],
+    "clmr_gru": WORDS,
+    "demo": WORDS,
+    "embn": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6"],
+    "hem": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24", "text.words.own=5"],
+    "l_liwe": [*WORDS, "text.words.letter_dim=8", "text.words.layers=[12, 12]", "training.sampling.passes=2"],
+    "la": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24"],
+    "lingvis": [*WORDS, *HIDDEN, "text.words.buckets=500", "training.average=0.5"],
+    "mule": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6", "pretraining.epochs=2"],
+    "par_embn": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6"],
+    "s_liwe": [*WORDS, "text.words.letter_dim=4", "text.words.layers=[12, 12]", "training.sampling.passes=2"],
+    "smalr": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24", "text.words.own=5"],
+    "vse_infinity_bert": HIDDEN,
+    "vse_infinity_grid": WORDS,
+    "vse_infinity_region": [*WORDS, *HIDDEN],
+    "vsepp": WORDS,
+}
 
 
 def overrides(recipe: str, tiny_bert: Path) -> list[str]:
-    if recipe == "vse_infinity_bert":
-        model = [f"text.{part}.model={tiny_bert}" for part in ("tokenizer", "words")]
-        return [*SMALL, *model, "image.encoder.hidden=12"]
-    return REGION if recipe == "vse_infinity_region" else [*SMALL, *WORDS]
+    bert = [f"text.{part}.model={tiny_bert}" for part in ("tokenizer", "words")] if "bert" in recipe else []
+    return [*SMALL, *OWN[recipe], *bert]
 
 
 @pytest.mark.parametrize("recipe", recipe_names())
 def test_every_recipe_trains_saves_and_loads(
-    recipe: str, toy_dataset: Path, tiny_bert: Path, tmp_path: Path
+    recipe: str, rich_dataset: Path, tiny_bert: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    config = train(recipe, toy_dataset, run, overrides=overrides(recipe, tiny_bert))
+    config = train(recipe, rich_dataset, run, overrides=overrides(recipe, tiny_bert))
     written = json.loads((run / "config.json").read_text())
     assert written["recipe"]["name"] == recipe
     assert written["parameters"] == config["parameters"]

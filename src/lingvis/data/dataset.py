@@ -13,11 +13,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
-from lingvis.data.rows import SPLITS, Row, named_image, parse_row
+from lingvis.data.rows import SPLITS, Row, TextRow, explain, named_image, parse_row
 from lingvis.errors import UserError, choices
 
 CAPTION_FILES = ("captions.jsonl", "captions.jsonl.gz")
+TEXT_ONLY_FILES = ("text-only.jsonl", "text-only.jsonl.gz")
 PROBLEMS_SHOWN = 20
 
 
@@ -59,12 +61,7 @@ class Dataset:
         path = Path(path)
         file = captions_file(path)
         rows, problems = read_rows(file, available_images(path))
-        if problems:
-            shown = "\n".join(f"  {problem}" for problem in problems[:PROBLEMS_SHOWN])
-            more = len(problems) - PROBLEMS_SHOWN
-            rest = f"\n  and {more} more" if more > 0 else ""
-            count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-            raise UserError(f"{file} has {count}; mend these lines and try again:\n{shown}{rest}")
+        _raise(file, problems)
         if not rows:
             raise UserError(f"{file} is empty; it needs one JSON row per image")
         return cls(path, rows, hashlib.sha256(file.read_bytes()).hexdigest())
@@ -83,6 +80,26 @@ class Dataset:
     def languages(self) -> list[str]:
         """Every language that has a caption, in order of first appearance."""
         return list(dict.fromkeys(lang for row in self.rows for lang, texts in row.captions.items() if texts))
+
+    @property
+    def text_only_file(self) -> Path | None:
+        """The file of sentences without pictures, where there is one."""
+        return next((self.path / name for name in TEXT_ONLY_FILES if (self.path / name).is_file()), None)
+
+    def text_only(self) -> list[TextRow]:
+        """Sentences about pictures that are not in the dataset; none when it has no such file."""
+        file = self.text_only_file
+        if file is None:
+            return []
+        problems: list[Problem] = []
+        rows: list[TextRow] = []
+        for number, line in _lines(file, problems):
+            try:
+                rows.append(TextRow.model_validate_json(line))
+            except ValidationError as error:
+                problems.extend(Problem(number, message) for message in explain(error))
+        _raise(file, problems)
+        return rows
 
     def without(self, images: Collection[str]) -> Dataset:
         """The same dataset less some images (those whose pictures are broken)."""
@@ -133,6 +150,16 @@ def _sentences(row: Row, source: Literal["captions", "parallel"]) -> Iterator[tu
     for lang, sentences in row.captions.items():
         for text in sentences:
             yield lang, text
+
+
+def _raise(file: Path, problems: Sequence[Problem]) -> None:
+    """Tell all problems of a file at once."""
+    if problems:
+        shown = "\n".join(f"  {problem}" for problem in problems[:PROBLEMS_SHOWN])
+        more = len(problems) - PROBLEMS_SHOWN
+        rest = f"\n  and {more} more" if more > 0 else ""
+        count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+        raise UserError(f"{file} has {count}; mend these lines and try again:\n{shown}{rest}")
 
 
 def captions_file(path: Path) -> Path:

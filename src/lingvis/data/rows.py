@@ -79,6 +79,14 @@ class Row(_Strict):
         return json.dumps(kept, ensure_ascii=False)
 
 
+class TextRow(_Strict):
+    """Sentences about one picture that is not in the dataset, one row of text-only.jsonl."""
+
+    id: str
+    captions: dict[Language, tuple[Sentence, ...]] = {}
+    parallel: dict[Language, Sentence] = {}
+
+
 def parse_row(line: str) -> tuple[Row | None, list[str]]:
     """One line of captions.jsonl -> the row, or None and every problem found in it."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,16 +42,34 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class SameQuestion:
+    """An image asked for in every language: a sentence about it in each, with the first answers to that alone.
+
+    together: with the queries read with their translations, the first of them once more, read that way.
+    """
+
+    image: str
+    queries: tuple[Example, ...]
+    together: Example | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Examples:
     """Queries of all languages, the seed they were drawn with, and the folder of the pictures they name."""
 
     queries: tuple[Example, ...]
     seed: int
     images: Path
+    same: tuple[SameQuestion, ...] = ()
 
 
-def examples(embedded: Embedded, *, queries: int = 4, top: int = TOP, seed: int = 0) -> Examples:
-    """`queries` random queries for each language and direction; the same for the same seed and dataset."""
+def examples(
+    embedded: Embedded, *, queries: int = 4, same: int = 3, top: int = TOP, seed: int = 0
+) -> Examples:
+    """Random queries, the same for the same seed and dataset.
+
+    queries: for each language and direction; same: images that are asked for in all languages.
+    """
     made: list[Example] = []
     for pool, scorer in zip(embedded.pools, embedded.scorers, strict=True):
         rng = np.random.default_rng([seed, *pool.lang.encode()])
@@ -58,7 +77,30 @@ def examples(embedded: Embedded, *, queries: int = 4, top: int = TOP, seed: int 
             made.append(_from_text(pool, scorer, text, top))
         for image in _draw(rng, len(pool.images), queries):
             made.append(_from_image(pool, scorer, image, top))
-    return Examples(tuple(made), seed, embedded.dataset.images_dir)
+    return Examples(
+        tuple(made), seed, embedded.dataset.images_dir, tuple(_same_questions(embedded, same, top, seed))
+    )
+
+
+def _same_questions(embedded: Embedded, wanted: int, top: int, seed: int) -> Iterator[SameQuestion]:
+    """Of images that have a sentence in every language; none with one language alone."""
+    first, *others = embedded.pools
+    shared = [name for name in first.images if all(name in pool.places for pool in others)]
+    rng = np.random.default_rng([seed, len(embedded.pools)])
+    for number in _draw(rng, len(shared), wanted if others else 0):
+        image = shared[number]
+        texts = [
+            int(rng.choice(np.flatnonzero(pool.image_of == pool.places[image]))) for pool in embedded.pools
+        ]
+        alone = embedded.scorers if embedded.reading is None else embedded.reading.alone
+        queries = tuple(
+            _from_text(pool, scorer, text, top)
+            for pool, scorer, text in zip(embedded.pools, alone, texts, strict=True)
+            if scorer is not None
+        )
+        together = embedded.reading is not None and len(embedded.reading.languages[0]) > 1
+        combined = _from_text(first, embedded.scorers[0], texts[0], top) if together else None
+        yield SameQuestion(image, queries, combined)
 
 
 def _draw(rng: np.random.Generator, count: int, wanted: int) -> list[int]:

@@ -55,33 +55,40 @@ def scorers(models: Sequence[MeasuredModel], pools: Sequence[Pool]) -> list[Scor
 
 def _scorers_of(model: MeasuredModel, pools: Sequence[Pool]) -> list[Scorer]:
     names = list(dict.fromkeys(name for pool in pools for name in pool.images))
-    place = {name: number for number, name in enumerate(names)}
-    image_emb = _finite(model, "images", model.embed_images(names), len(names))
+    images = _Table(names, _finite(model, "images", model.embed_images(names), len(names)))
+    by_lang = {lang: _embed_texts(model, lang, pools) for lang in dict.fromkeys(pool.lang for pool in pools)}
     made: list[Scorer] = []
     for pool in pools:
-        rows = np.asarray([place[name] for name in pool.images], dtype=np.int64)
-        images = image_emb if len(rows) == len(names) and (np.diff(rows) == 1).all() else image_emb[rows]
-        texts = _embed_texts(model, pool)
+        image_emb, text_emb = images.of(pool.images), by_lang[pool.lang].of(pool.texts)
         made.append(
-            InnerProduct(images, texts)
+            InnerProduct(image_emb, text_emb)
             if model.inner_product
-            else FunctionScores(model.scores, images, texts)
+            else FunctionScores(model.scores, image_emb, text_emb)
         )
     return made
 
 
-def _embed_texts(model: MeasuredModel, pool: Pool) -> Floats:
-    distinct = list(dict.fromkeys(pool.texts))
-    emb = _finite(
-        model,
-        f"sentences in {pool.lang}",
-        model.embed_texts(distinct, [pool.lang] * len(distinct)),
-        len(distinct),
-    )
-    if len(distinct) == len(pool.texts):
-        return emb
-    place = {text: number for number, text in enumerate(distinct)}
-    return emb[[place[text] for text in pool.texts]]
+def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[Pool]) -> _Table:
+    """The distinct sentences of all pools in one language."""
+    texts = list(dict.fromkeys(text for pool in pools if pool.lang == lang for text in pool.texts))
+    emb = model.embed_texts(texts, [lang] * len(texts))
+    return _Table(texts, _finite(model, f"sentences in {lang}", emb, len(texts)))
+
+
+class _Table:
+    """Embeddings by name or sentence; those of the same list are made once and shared."""
+
+    def __init__(self, keys: Sequence[str], emb: Floats) -> None:
+        self._emb = emb
+        self._place = {key: number for number, key in enumerate(keys)}
+        self._made = {tuple(keys): emb}
+
+    def of(self, keys: Sequence[str]) -> Floats:
+        """[len(keys), dim]."""
+        wanted = tuple(keys)
+        if wanted not in self._made:
+            self._made[wanted] = self._emb[[self._place[key] for key in wanted]]
+        return self._made[wanted]
 
 
 def _finite(model: MeasuredModel, what: str, emb: NDArray[np.float32], count: int) -> Floats:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.evaluation.chart import bar_chart
-from lingvis.evaluation.examples import Answer, Example, Examples
-from lingvis.evaluation.report import COLUMNS, notes, rows
+from lingvis.evaluation.examples import Answer, Example, Examples, SameQuestion
+from lingvis.evaluation.report import columns, conditions, notes, rows
 from lingvis.files import write_text
 
 THUMBNAIL = 200  # pixels
@@ -36,7 +36,6 @@ def write_page(path: Path, report: Mapping[str, Any], examples: Examples) -> Non
 def _page(report: Mapping[str, Any], examples: Examples, picture: Thumbnail) -> str:
     queries = examples.queries
     shown = [lang for lang in report["languages"] if any(query.lang == lang for query in queries)]
-    where = f"{report['dataset']}, split {report['split']}, protocol {report['protocol']}"
     links = "".join(f'<a href="#lang-{escape(lang)}">{escape(lang)}</a>' for lang in shown)
     return f"""<!doctype html>
 <html lang="en">
@@ -51,7 +50,7 @@ def _page(report: Mapping[str, Any], examples: Examples, picture: Thumbnail) -> 
 <body>
 <header>
 <h1>{escape(report["model"])}</h1>
-<p class="soft">{escape(where)}</p>
+<p class="soft">{escape(conditions(report))}</p>
 <ul class="tiles">{_tiles(report)}</ul>
 </header>
 <h2>Scores</h2>
@@ -61,7 +60,7 @@ mR: the mean of the six.
 {bar_chart(report["languages"])}
 <div class="scroll">{_table(report)}</div>
 {"".join(f'<p class="soft">{escape(note)}</p>' for note in notes(report))}
-<h2>Examples</h2>
+{_same(examples, picture)}<h2>Examples</h2>
 <p class="soft">Queries drawn at random (seed {examples.seed}) before any answer was known; none is picked for its
 result. A green frame with ✓ marks a right answer, a red one with ✗ a wrong one; the number beside it is the score.</p>
 <nav aria-label="languages">{links}</nav>
@@ -78,6 +77,9 @@ def _tiles(report: Mapping[str, Any]) -> str:
     worst = min(languages, key=lambda lang: languages[lang]["mR"])
     over = f"mean mR of {len(languages)} languages" if len(languages) > 1 else "mR"
     tiles = [(f"{report['A']:.1f}", f"A, {over}")]
+    alone = report.get("single", {}).get("A")
+    if alone is not None:
+        tiles.append((f"{alone:.1f}", "A of the sentences alone"))
     if report["HA"] is not None:
         tiles.append((f"{report['HA']:.1f}", "HA, the human-annotated ones"))
     if len(languages) > 1:
@@ -88,11 +90,36 @@ def _tiles(report: Mapping[str, Any]) -> str:
 
 
 def _table(report: Mapping[str, Any]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns(report))
     body = "\n".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows(report)
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _same(examples: Examples, picture: Thumbnail) -> str:
+    if not examples.same:
+        return ""
+    asked = "".join(_question(question, picture) for question in examples.same)
+    return f"""<section class="same"><h2>The same question in all languages</h2>
+<p class="soft">Pictures drawn at random (seed {examples.seed}) before any answer was known, a sentence about each in
+every language, and the first answers to that sentence alone.</p>
+{asked}</section>
+"""
+
+
+def _question(question: SameQuestion, picture: Thumbnail) -> str:
+    rows = [(query.lang, query) for query in question.queries]
+    if question.together is not None:
+        rows.append(("all", question.together))
+    asked = "".join(
+        f'<div class="asked"><b>{escape(name)}</b><div>{_pictures(query, picture)}</div></div>'
+        for name, query in rows
+    )
+    wanted = (
+        f'<div class="wanted">{picture(question.image)}<span class="soft">the picture asked for</span></div>'
+    )
+    return f"<article>{wanted}<div>{asked}</div></article>\n"
 
 
 def _language(lang: str, found: Mapping[str, Any], queries: Sequence[Example], picture: Thumbnail) -> str:

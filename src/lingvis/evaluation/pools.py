@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from lingvis.errors import UserError, choices
 from lingvis.evaluation.protocols import EvaluationProtocol, SentenceSource
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pool:
     """What one language is measured on.
 
@@ -24,6 +25,11 @@ class Pool:
     images: list[str]
     texts: list[str]
     image_of: NDArray[np.int64]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where an image stands in `images`."""
+        return {name: number for number, name in enumerate(self.images)}
 
 
 def pools(

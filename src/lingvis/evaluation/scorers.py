@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
 Index = slice | NDArray[np.int64]
 EVERY = slice(None)
 
@@ -36,7 +37,7 @@ class Scorer(Protocol):
         ...
 
 
-class _Buffer:
+class Buffer:
     """Memory for blocks that grows to the largest one: a fresh 50 MB a block would cost page faults."""
 
     def __init__(self) -> None:
@@ -61,7 +62,7 @@ class InnerProduct:
             )
         self.image_emb = np.ascontiguousarray(image_emb, dtype=np.float32)
         self.text_emb = np.ascontiguousarray(text_emb, dtype=np.float32)
-        self._buffer = _Buffer()
+        self._buffer = Buffer()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,7 +98,7 @@ class FunctionScores:
         self, score: Callable[[Any, Any], NDArray[Any]], image_side: NDArray[Any], text_side: NDArray[Any]
     ) -> None:
         self.score, self.image_side, self.text_side = score, image_side, text_side
-        self._buffer = _Buffer()
+        self._buffer = Buffer()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -168,7 +169,7 @@ class MeanScores:
         if len(shapes) != 1:
             raise ValueError(f"expected scorers of one shape, got {sorted(shapes)}")
         self.scorers = list(scorers)
-        self._buffer = _Buffer()
+        self._buffer = Buffer()
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from lingvis.config import Count
+from lingvis.config import Count, Share
+from lingvis.normalization import MaskedBatchNorm
 from lingvis.projection import Linear
 from lingvis.registry import Registry
 from lingvis.types import Tokens
@@ -22,39 +22,36 @@ class ResidualMLP(nn.Module):
 
     [B, L, input_dim] -> [B, L, dim]. Chen et al. 2021, supplementary 1.1: "a two-layer MLP with residual
     link". Batch statistics are taken over valid vectors only: dropped and padded ones do not enter.
+    dropout: of the stored values.
     """
 
-    def __init__(self, *, input_dim: Count, dim: Count, hidden: Count) -> None:
+    def __init__(self, *, input_dim: Count, dim: Count, hidden: Count, dropout: Share = 0.0) -> None:
         super().__init__()
         self.dim = dim
+        self.dropout = nn.Dropout(dropout)
         self.linear = Linear(input_dim=input_dim, dim=dim)
         self.inner = nn.Linear(input_dim, hidden)
         self.norm = MaskedBatchNorm(hidden)
         self.outer = nn.Linear(hidden, dim)
 
     def forward(self, tokens: Tokens) -> Tokens:
+        tokens = Tokens(self.dropout(tokens.values), tokens.mask)
         hidden = self.norm(self.inner(tokens.values), tokens.mask).relu()
         return Tokens(self.linear(tokens).values + self.outer(hidden), tokens.mask)
 
 
-class MaskedBatchNorm(nn.BatchNorm1d):
-    """Batch norm of [B, L, D] whose statistics come from the valid vectors of mask [B, L] only.
+@IMAGE_ENCODERS.register("mlp", "two layers with batch norm, ReLU and dropout between (EmbN, MULE, SMALR)")
+class MLP(nn.Module):
+    """FC hidden -> BN -> ReLU -> dropout -> FC dim: [B, L, input_dim] -> [B, L, dim]. Wang et al. 2018."""
 
-    Weighted sums instead of indexing by the mask, so that a GPU never waits for the number of valid vectors.
-    """
+    def __init__(self, *, input_dim: Count, dim: Count, hidden: Count, dropout: Share) -> None:
+        super().__init__()
+        self.dim = dim
+        self.inner = nn.Linear(input_dim, hidden)
+        self.norm = MaskedBatchNorm(hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.outer = nn.Linear(hidden, dim)
 
-    def forward(self, values: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]
-        assert self.running_mean is not None and self.running_var is not None
-        if self.training:
-            valid = mask.unsqueeze(-1).to(torch.float32)
-            count = valid.sum().clamp(min=1)
-            mean = (values.float() * valid).sum((0, 1)) / count
-            var = ((values.float() - mean).square() * valid).sum((0, 1)) / count
-            with torch.no_grad():
-                momentum = self.momentum if self.momentum is not None else 0.1
-                self.running_mean.lerp_(mean, momentum)
-                self.running_var.lerp_(var * count / (count - 1).clamp(min=1), momentum)
-        else:
-            mean, var = self.running_mean, self.running_var
-        scale = self.weight * torch.rsqrt(var + self.eps)
-        return values * scale + (self.bias - mean * scale)
+    def forward(self, tokens: Tokens) -> Tokens:
+        hidden = self.norm(self.inner(tokens.values), tokens.mask).relu()
+        return Tokens(self.outer(self.dropout(hidden)), tokens.mask)

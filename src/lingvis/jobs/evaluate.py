@@ -15,6 +15,7 @@ from lingvis.evaluation.page import write_page
 from lingvis.evaluation.pools import languages_in
 from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
 from lingvis.features.store import without_broken
+from lingvis.jobs.reading import Asked, choose_reading, known_to_all
 from lingvis.stored import StoredEmbedder
 
 
@@ -25,31 +26,50 @@ def evaluate_runs(
     protocol: str = "all",
     split: str | None = None,
     languages: Sequence[str] | None = None,
+    consistency: str | None = None,
+    save_consistency: bool = False,
+    translate_to: str | None = None,
+    translator: str | None = None,
     page: Path | None = None,
     device: str | None = None,
 ) -> dict[str, Any]:
     """Report of one model, or of the ensemble of several; optionally with a page of example queries.
 
-    Without `languages`, those that all the models were trained on and the protocol finds in the split.
+    Without `languages`, those that all the models were trained on (any with `translate_to`) and the protocol finds
+    in the split. `consistency`, `translate_to` and `translator`: see jobs/reading.py.
     """
     chosen = find_protocol(protocol)
     where = chosen.split(split)
+    asked = Asked(
+        consistency=consistency,
+        translate_to=translate_to,
+        translator=translator,
+        keep_in=runs[0] if save_consistency else None,
+    )
+    asked.check(where, len(runs))
     whole = Dataset.open(dataset_path)
     models = [StoredEmbedder.open(Embedder.load(run, device=device), whole) for run in runs]
     dataset = without_broken(whole, [model.store for model in models])
-    wanted = languages or _known(models, dataset, chosen, where)
-    embedded = embed(models, dataset, protocol=chosen, split=where, languages=wanted)
+    wanted = languages or _languages(models, dataset, chosen, where, any_language=translate_to is not None)
+    reading = choose_reading(asked, models, dataset, protocol=chosen, split=where, wanted=wanted)
+    embedded = embed(models, dataset, protocol=chosen, split=where, languages=wanted, reading=reading)
     report = measure(embedded)
     if page is not None:
         write_page(page, report, examples(embedded))
     return report
 
 
-def _known(
-    models: Sequence[StoredEmbedder], dataset: Dataset, protocol: EvaluationProtocol, split: str
+def _languages(
+    models: Sequence[StoredEmbedder],
+    dataset: Dataset,
+    protocol: EvaluationProtocol,
+    split: str,
+    *,
+    any_language: bool,
 ) -> list[str]:
-    here = languages_in(dataset, protocol, split)
-    known = [lang for lang in models[0].languages if all(lang in each.languages for each in models)]
+    here, known = languages_in(dataset, protocol, split), known_to_all(models)
+    if any_language:  # a translation is read, not the language itself
+        return here
     found = [lang for lang in known if lang in here]
     if not found:
         raise UserError(

@@ -26,14 +26,25 @@ from lingvis.files import write_json, write_text
 from lingvis.hardware import processor_name
 from lingvis.image.table import FeatureTable
 from lingvis.jobs.card import model_card
-from lingvis.recipes.build import build_model, build_objective, build_tokenizer, load_recipe
+from lingvis.jobs.start import ASSIGNMENT, kept_assignment, stored_vectors, with_text_only, words_start
+from lingvis.recipes.build import (
+    build_model,
+    build_objective,
+    build_pretraining,
+    build_sampler,
+    build_terms,
+    build_tokenizer,
+    load_recipe,
+)
 from lingvis.stored import StoredEmbedder
 from lingvis.text.bank import TokenBank
-from lingvis.training.batches import batch_count
+from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.training.checkpoint import FILE as CHECKPOINT
 from lingvis.training.checkpoint import TrainingState
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer, make_schedule
+from lingvis.training.pretraining import Material
+from lingvis.training.sampling import CaptionTable, Sampler
 from lingvis.training.task import RetrievalTask
 
 MARK = "run.json"  # tells a folder of an unfinished run from one of the user's
@@ -53,25 +64,25 @@ def train(
     where = choose_device(device)
     _check_out(out, resume)
     dataset, store = open_with_features(dataset_path, recipe.data.features)
-    embedder, task = prepare(recipe, dataset, store, out.resolve().name, where)
+    identity = _identity(recipe, dataset, store)
+    embedder, task, sampler = prepare(recipe, dataset, store, out, where)
     stored = StoredEmbedder(embedder, store)
 
     def validate() -> dict[str, Any]:
         return evaluate([stored], dataset, split="val", languages=embedder.languages)
 
-    out.mkdir(parents=True, exist_ok=True)
-    identity = _identity(recipe, dataset, store)
     write_json(out / MARK, {"lingvis": __version__, "recipe": recipe.name, "identity": identity})
     plan = Plan(**{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(Plan)})
-    optimizer = make_optimizer(embedder.model, **recipe.optimizer.model_dump())
+    optimizer = make_optimizer(task.trained, **recipe.optimizer.model_dump())
     schedule = make_schedule(
         **recipe.schedule.model_dump(),
         lr=recipe.optimizer.lr,
         total_epochs=plan.epochs,
-        steps_per_epoch=batch_count(len(task.lengths), plan.batch_size),
+        steps_per_epoch=sampler.batch_count(),
     )
     state = fit(
         task=task,
+        sampler=sampler,
         optimizer=optimizer,
         schedule=schedule,
         plan=plan,
@@ -107,39 +118,81 @@ def _check_out(out: Path, resume: bool) -> None:
 
 
 def prepare(
-    recipe: Recipe, dataset: Dataset, store: FeatureStore, name: str, device: torch.device
-) -> tuple[Embedder, RetrievalTask]:
+    recipe: Recipe, dataset: Dataset, store: FeatureStore, out: Path, device: torch.device
+) -> tuple[Embedder, RetrievalTask, Sampler]:
     """Everything that a step touches, on the device."""
     languages = recipe.data.languages or dataset.languages
     captions = dataset.captions("train", languages)
     dataset.captions("val", languages)  # missing validation captions are found now, not after an epoch
+    texts, langs, groups = captions.texts, captions.langs, captions.image_of
     tokenizer = build_tokenizer(recipe)
-    tokenizer.fit(captions.texts, captions.langs)
+    tokenizer.fit(texts, langs)
+    if recipe.data.text_only:
+        texts, langs, groups = with_text_only(captions, dataset.text_only(), languages)
+    bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=langs, languages=languages, device=device)
+    table = CaptionTable(groups, bank.langs, bank.rows.lengths, len(captions.images))
+    vectors = stored_vectors(recipe, dataset, tokenizer.vocabulary)
+    material = Material(
+        bank=bank,
+        vocabulary=tokenizer.vocabulary,
+        table=table,
+        vectors=vectors,
+        dim=recipe.text.words.options.get("dim", 0),
+        seed=recipe.training.seed,
+        device=device,
+    )
+    pretraining = build_pretraining(recipe)
+    start = words_start(recipe, tokenizer.vocabulary, vectors)
+    assignment = kept_assignment(out, lambda: pretraining.assign(material))
+    if assignment is not None:
+        start["assignment"] = assignment
+    model = build_model(
+        recipe,
+        feature_dim=store.dim,
+        vocabulary=tokenizer.vocabulary,
+        languages=len(languages),
+        start=start,
+    ).to(device)
+    if not (out / CHECKPOINT).exists():
+        pretraining.warm_up(model.text.words, material)
+    sampler = build_sampler(recipe, table)
+    terms = build_terms(
+        recipe,
+        model,
+        languages=len(languages),
+        total_steps=recipe.training.epochs * sampler.batch_count(),
+    )
     embedder = Embedder(
-        name=name,
-        model=build_model(recipe, feature_dim=store.dim, vocabulary=tokenizer.vocabulary).to(device),
+        name=out.resolve().name,
+        model=model,
         tokenizer=tokenizer,
         features=describe_features(store),
         languages=languages,
         device=device,
     )
     task = RetrievalTask(
-        model=embedder.model,
+        model=model,
         objective=build_objective(recipe),
-        captions=TokenBank(tokenizer=tokenizer, texts=captions.texts, langs=captions.langs, device=device),
+        terms=terms,
+        captions=bank,
+        vocabulary=tokenizer.vocabulary,
         pictures=FeatureTable(
             values=store.values, offsets=store.offsets, rows=store.index(captions.images), device=device
         ),
-        image_of=captions.image_of,
+        groups=groups,
         precision=choose_precision(recipe.training.precision, device),
         graphs=recipe.training.graphs,
-    )
-    return embedder, task
+    ).to(device)
+    return embedder, task, sampler
 
 
 def _identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
-    """What must be the same for a run to be resumed: recipe, captions and features."""
-    parts = [recipe.model_dump(), dataset.fingerprint, store.manifest.checksums]
+    """What must be the same for a run to be resumed: recipe, captions, features, word vectors."""
+    parts: list[Any] = [recipe.model_dump(), dataset.fingerprint, store.manifest.checksums]
+    if recipe.data.vectors:
+        parts.append(WordVectors.open(dataset.path / VECTORS / recipe.data.vectors).manifest.model_dump())
+    if recipe.data.text_only and dataset.text_only_file is not None:
+        parts.append(hashlib.sha256(dataset.text_only_file.read_bytes()).hexdigest())
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -172,6 +225,6 @@ def _finish(
         },
     }
     write_artifact(out, config=config, tensors=embedder.model.state_dict(), card=model_card(config))
-    for file in (CHECKPOINT, MARK):
+    for file in (CHECKPOINT, MARK, ASSIGNMENT):
         (out / file).unlink(missing_ok=True)
     return config

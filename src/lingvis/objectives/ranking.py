@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from lingvis.config import Count, Epoch, Positive, Share
 from lingvis.objectives.hardness import HardnessName, hardness
+from lingvis.objectives.hinges import hinge_sums
 from lingvis.registry import Registry
 from lingvis.types import Clock
 
@@ -55,8 +56,7 @@ def hinge_hardest(scores: Tensor, positives: Tensor, margin: float) -> Tensor:
 
 def hinge_all(scores: Tensor, positives: Tensor, margin: float) -> Tensor:
     """Every negative of each positive pair's row and column counts."""
-    image, text = positives.nonzero(as_tuple=True)
-    pair = scores[image, text].unsqueeze(1)
-    in_row = (margin + scores[image] - pair).clamp(min=0).masked_fill(positives[image], 0.0)
-    in_column = (margin + scores.T[text] - pair).clamp(min=0).masked_fill(positives.T[text], 0.0)
+    negatives = scores.masked_fill(positives, -torch.inf)
+    in_row = hinge_sums(scores, positives, negatives, margin)
+    in_column = hinge_sums(scores.T.contiguous(), positives.T.contiguous(), negatives.T.contiguous(), margin)
     return in_row.sum() + in_column.sum()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -28,10 +30,11 @@ class ChangeWords(nn.Module):
     word of the vocabulary, and the rest are deleted (Chen et al. 2021: 0.2, 0.5 and 0.1).
 
     Special tokens are never picked, and a sentence never becomes empty. Deleted words leave no hole: the
-    others move up, so that valid tokens still come first.
+    others move up, so that valid tokens still come first. Where words are spelled there is no end of words:
+    the random one is then any of the batch.
     """
 
-    is_word: Tensor
+    special: Tensor
     word_ids: Tensor
 
     def __init__(self, *, vocabulary: Vocabulary, p: Share, masked: Share, replaced: Share) -> None:
@@ -47,23 +50,24 @@ class ChangeWords(nn.Module):
             vocabulary.mask,
             vocabulary.pad,
         )
-        is_word = torch.ones(vocabulary.size, dtype=torch.bool)
-        is_word[list(vocabulary.special)] = False
-        self.register_buffer("is_word", is_word, persistent=False)
-        self.register_buffer("word_ids", is_word.nonzero().squeeze(1), persistent=False)
+        special = torch.tensor(vocabulary.special)
+        ids = torch.arange(vocabulary.size)
+        self.register_buffer("special", special, persistent=False)
+        self.register_buffer("word_ids", ids[~torch.isin(ids, special)], persistent=False)
 
     def forward(self, batch: TextBatch) -> TextBatch:
         if not self.training:
             return batch
         ids, device = batch.ids, batch.ids.device
-        picked = (torch.rand(ids.shape, device=device) < self.p) & batch.mask & self.is_word[ids]
+        picked = (torch.rand(ids.shape, device=device) < self.p) & batch.mask & ~torch.isin(ids, self.special)
         fate = torch.rand(ids.shape, device=device)
         to_mask = picked & (fate < self.masked)
         to_replace = picked & ~to_mask & (fate < self.masked + self.replaced)
-        random = self.word_ids[torch.randint(len(self.word_ids), ids.shape, device=device)]
+        others = self.word_ids if batch.words is None else batch.words.ids[len(self.special) :]
+        random = others[torch.randint(len(others), ids.shape, device=device)]
         ids = torch.where(to_replace, random, ids.masked_fill(to_mask, self.mask_id))
         keep = batch.mask & ~(picked & ~to_mask & ~to_replace)
         keep = keep | (batch.mask & ~keep.any(dim=1, keepdim=True))
         order = (~keep).to(torch.uint8).argsort(dim=1, stable=True)
         mask = keep.gather(1, order)
-        return TextBatch(ids.gather(1, order).masked_fill(~mask, self.pad_id), mask)
+        return replace(batch, ids=ids.gather(1, order).masked_fill(~mask, self.pad_id), mask=mask)

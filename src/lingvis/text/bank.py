@@ -10,30 +10,91 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lingvis.ragged import RaggedIndex, starts_of
-from lingvis.text.tokenizers import Tokenizer
-from lingvis.types import TextBatch
+from lingvis.text.tokenizers import SpellingTokenizer, Tokenizer
+from lingvis.types import SpelledWords, TextBatch
+
+Ints = NDArray[np.int64]
 
 
 class TokenBank:
-    """Sentences, tokenised once."""
+    """Sentences, tokenised once.
+
+    languages: those the model knows; they are numbered in this order, or in the vocabulary's where that has words
+    of each. A sentence in another one gets the number behind the last.
+    """
 
     def __init__(
-        self, *, tokenizer: Tokenizer, texts: Sequence[str], langs: Sequence[str], device: torch.device
+        self,
+        *,
+        tokenizer: Tokenizer,
+        texts: Sequence[str],
+        langs: Sequence[str],
+        languages: Sequence[str],
+        device: torch.device,
     ) -> None:
         ids = tokenizer(texts, langs)
         lengths = np.fromiter((len(row) for row in ids), np.int64, count=len(ids))
         self.rows = RaggedIndex(starts_of(lengths), lengths, device)
-        self._flat = torch.from_numpy(np.concatenate(ids)).to(device)
+        number = {lang: place for place, lang in enumerate(tokenizer.vocabulary.languages or languages)}
+        self.langs: Ints = np.fromiter((number.get(lang, len(number)) for lang in langs), np.int64, len(ids))
+        self.device = device
+        flat = np.concatenate(ids)
+        self._flat = torch.from_numpy(flat).to(device)
         self._pad = tokenizer.vocabulary.pad
+        self._words = _WordList(tokenizer, flat, device) if isinstance(tokenizer, SpellingTokenizer) else None
+        self._starts = starts_of(lengths)
 
     def __len__(self) -> int:
         return len(self.rows.lengths)
 
-    def gather(self, rows: Tensor, length: int) -> TextBatch:
-        """Sentences by number, int64 [B] on the device, padded to `length`."""
-        places, mask = self.rows.gather(rows, length)
-        return TextBatch(self._flat[places].masked_fill(~mask, self._pad), mask)
+    def runs(self, rows: Ints) -> tuple[tuple[int, int], ...]:
+        """The languages of sentences by number: (language number, how many on end)."""
+        langs = self.langs[rows]
+        edges = np.flatnonzero(np.diff(langs, prepend=-1))
+        counts = np.diff(edges, append=len(langs))
+        return tuple(zip(langs[edges].tolist(), counts.tolist(), strict=True))
 
-    def batch(self, rows: NDArray[np.int64]) -> TextBatch:
+    def words(self, rows: Ints, *, multiple: int = 1) -> Ints:
+        """The distinct words of sentences as places in the list of all that are spelled, filled up by repetition
+        to a multiple; empty when words are not spelled."""
+        if self._words is None:
+            return np.empty(0, np.int64)
+        lengths = self.rows.lengths[rows]
+        within = np.arange(lengths.sum()) - np.repeat(starts_of(lengths), lengths)
+        return self._words.distinct(np.repeat(self._starts[rows], lengths) + within, multiple)
+
+    def gather(
+        self, rows: Tensor, length: int, *, runs: tuple[tuple[int, int], ...], words: Tensor
+    ) -> TextBatch:
+        """Sentences by number, int64 [B] on the device, padded to `length`; runs and words as made above."""
+        places, mask = self.rows.gather(rows, length)
+        ids = self._flat[places].masked_fill(~mask, self._pad)
+        return TextBatch(ids, mask, runs, self._words.spelled(words) if self._words is not None else None)
+
+    def batch(self, rows: Ints) -> TextBatch:
         """Sentences by number, padded to the longest of them."""
-        return self.gather(torch.from_numpy(rows).to(self._flat.device), self.rows.longest(rows))
+        on_device = torch.from_numpy(rows).to(self.device)
+        words = torch.from_numpy(self.words(rows)).to(self.device)
+        return self.gather(on_device, self.rows.longest(rows), runs=self.runs(rows), words=words)
+
+
+class _WordList:
+    """Every distinct word of a bank with its spelling; special tokens belong to every batch."""
+
+    def __init__(self, tokenizer: SpellingTokenizer, flat: Ints, device: torch.device) -> None:
+        special = np.asarray(tokenizer.vocabulary.special, np.int64)
+        ids, places = np.unique(np.concatenate([special, flat]), return_inverse=True)
+        self._special, self._places = places[: len(special)], places[len(special) :]
+        self._ids = torch.from_numpy(ids).to(device)
+        self._letters = torch.from_numpy(tokenizer.spelling(ids)).to(device)
+
+    def distinct(self, tokens: Ints, multiple: int) -> Ints:
+        """The words at some places of the flat tokens, ascending."""
+        seen = np.zeros(len(self._ids), dtype=bool)
+        seen[self._special] = True
+        seen[self._places[tokens]] = True
+        found = np.flatnonzero(seen)
+        return np.concatenate([found, np.repeat(found[-1:], -len(found) % multiple)])
+
+    def spelled(self, places: Tensor) -> SpelledWords:
+        return SpelledWords(self._ids[places], self._letters[places])

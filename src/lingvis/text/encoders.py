@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import nn
 
-from lingvis.config import Count
+from lingvis.config import Count, Share
 from lingvis.projection import Linear
 from lingvis.recurrent import MaskedGRU
 from lingvis.registry import Registry
@@ -14,14 +16,28 @@ TEXT_ENCODERS: Registry[type[nn.Module]] = Registry("text encoder")
 TEXT_ENCODERS.register("linear", "one linear layer, no context (after a transformer)")(Linear)
 
 
-@TEXT_ENCODERS.register("gru", "GRU, or BiGRU with the two directions averaged")
+@TEXT_ENCODERS.register("gru", "GRU, or BiGRU with the two directions averaged or side by side")
 class GRU(nn.Module):
-    """[B, L, input_dim] -> [B, L, dim]; each direction has `dim` units."""
+    """[B, L, input_dim] -> [B, L, dim]; averaged directions have `dim` units each, concatenated ones half.
 
-    def __init__(self, *, input_dim: Count, dim: Count, bidirectional: bool) -> None:
+    dropout: of the word vectors.
+    """
+
+    def __init__(
+        self,
+        *,
+        input_dim: Count,
+        dim: Count,
+        bidirectional: bool,
+        concatenate: bool = False,
+        dropout: Share = 0.0,
+    ) -> None:
         super().__init__()
         self.dim = dim
-        self.gru = MaskedGRU(input_dim=input_dim, hidden=dim, bidirectional=bidirectional)
+        self.dropout = nn.Dropout(dropout)
+        self.gru = MaskedGRU(
+            input_dim=input_dim, hidden=dim, bidirectional=bidirectional, concatenate=concatenate
+        )
 
     def forward(self, tokens: Tokens) -> Tokens:
-        return Tokens(self.gru(tokens.values, tokens.mask), tokens.mask)
+        return replace(tokens, values=self.gru(self.dropout(tokens.values), tokens.mask))

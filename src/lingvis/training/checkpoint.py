@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
+from lingvis.training.average import WeightAverage
 
 FILE = "checkpoint.safetensors"
 
@@ -32,10 +33,15 @@ class TrainingState:
 
 
 def save_checkpoint(
-    folder: Path, state: TrainingState, model: nn.Module, optimizer: torch.optim.Optimizer
+    folder: Path,
+    state: TrainingState,
+    task: nn.Module,
+    average: WeightAverage,
+    optimizer: torch.optim.Optimizer,
 ) -> None:
-    """Write the state, the model, the best model and the optimiser's moments."""
-    tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
+    """Write the state, all that is trained, its average, the best model and the optimiser's moments."""
+    tensors = {f"task/{name}": tensor for name, tensor in task.state_dict().items()}
+    tensors |= {f"average/{name}": tensor for name, tensor in average.state.items()}
     tensors |= {f"best/{name}": tensor for name, tensor in state.best.items()}
     for index, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{index}/{name}": torch.as_tensor(value) for name, value in moments.items()}
@@ -47,9 +53,13 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    folder: Path, identity: str, model: nn.Module, optimizer: torch.optim.Optimizer
+    folder: Path,
+    identity: str,
+    task: nn.Module,
+    average: WeightAverage,
+    optimizer: torch.optim.Optimizer,
 ) -> TrainingState:
-    """Put model and optimiser back where `save_checkpoint` found them."""
+    """Put model, average and optimiser back where `save_checkpoint` found them."""
     path = folder / FILE
     if not path.is_file():
         raise UserError(f"{folder} has no checkpoint to resume from; start it without --resume")
@@ -63,7 +73,9 @@ def load_checkpoint(
         raise UserError(
             f"{folder} was begun with another recipe, other values or other data; resume it with the same ones"
         )
-    model.load_state_dict(_under(tensors, "model"), strict=True)
+    task.load_state_dict(_under(tensors, "task"), strict=True)
+    for name, tensor in _under(tensors, "average").items():
+        average.state[name].copy_(tensor)
     state.best = _under(tensors, "best")
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in _under(tensors, "optimizer").items():

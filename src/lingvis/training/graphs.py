@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-Encode = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+Tensors = tuple[Tensor, ...]
+Encode = Callable[..., Tensors]
 
 # A shape is captured when it comes this often: a rare one (the last batch of an epoch) is not worth it.
 CAPTURE_AT = 3
@@ -29,19 +30,17 @@ class GraphedCalls:
         self._graphs: dict[Hashable, Any] = {}
         self._pool = torch.cuda.graph_pool_handle()
 
-    def __call__(
-        self, shape: Hashable, encode: Encode, inputs: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, Tensor]:
+    def __call__(self, shape: Hashable, encode: Encode, inputs: Tensors) -> Tensors:
         """`encode(*inputs)`; `shape` names everything that a recording depends on."""
         if shape not in self._graphs:
             self._seen[shape] += 1
             if self._seen[shape] < CAPTURE_AT or len(self._graphs) >= MOST_GRAPHS:
                 return encode(*inputs)
             self._graphs[shape] = self._capture(encode, inputs)
-        found: tuple[Tensor, Tensor] = self._graphs[shape](*inputs)
+        found: Tensors = self._graphs[shape](*inputs)
         return found
 
-    def _capture(self, encode: Encode, inputs: tuple[Tensor, Tensor]) -> Any:
+    def _capture(self, encode: Encode, inputs: Tensors) -> Any:
         """Record; the trial calls that this makes leave no trace in running statistics and random numbers."""
         buffers = {name: buffer.clone() for name, buffer in self._model.named_buffers()}
         random = torch.cuda.get_rng_state()
@@ -62,5 +61,5 @@ class _Call(nn.Module):
         self.model = model
         self._function = function
 
-    def forward(self, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-        return self._function(first, second)
+    def forward(self, *inputs: Tensor) -> Tensors:
+        return self._function(*inputs)

@@ -16,10 +16,11 @@ import torch
 from torch import nn
 
 from lingvis.progress import ProgressBar
-from lingvis.training.batches import batch_count, epoch_batches
+from lingvis.training.average import WeightAverage
 from lingvis.training.checkpoint import TrainingState, load_checkpoint, save_checkpoint
 from lingvis.training.log import RunLog, draw_curves
 from lingvis.training.optimizer import Schedule, set_rate
+from lingvis.training.sampling import Sampler
 from lingvis.training.task import RetrievalTask
 from lingvis.training.watch import LossWatch
 from lingvis.types import Clock
@@ -36,9 +37,8 @@ class Plan:
     """How long and in what portions to train."""
 
     epochs: int
-    batch_size: int
-    bucket: int
     clip: float
+    average: float
     seed: int
     checkpoint_seconds: float
 
@@ -46,6 +46,7 @@ class Plan:
 def fit(
     *,
     task: RetrievalTask,
+    sampler: Sampler,
     optimizer: torch.optim.Optimizer,
     schedule: Schedule,
     plan: Plan,
@@ -60,16 +61,17 @@ def fit(
     `identity` differs is refused. All randomness of a step comes from (seed, step), so a resumed run repeats
     an uninterrupted one.
     """
-    state = load_checkpoint(folder, identity, task.model, optimizer) if resume else TrainingState(identity)
+    average = WeightAverage(task.model, plan.average)
+    state = load_checkpoint(folder, identity, task, average, optimizer) if resume else TrainingState(identity)
     log, watch = RunLog(folder, from_step=state.step, from_epoch=state.epoch), LossWatch()
     began, saved = time.monotonic() - state.seconds, time.monotonic()
 
     def checkpoint() -> None:
         _report(watch, log, optimizer)
         state.seconds = time.monotonic() - began
-        save_checkpoint(folder, state, task.model, optimizer)
+        save_checkpoint(folder, state, task, average, optimizer)
 
-    steps = plan.epochs * batch_count(len(task.lengths), plan.batch_size)
+    steps = plan.epochs * sampler.batch_count()
     with (
         contextlib.closing(log),
         _interrupts() as interrupted,
@@ -77,10 +79,11 @@ def fit(
     ):
         for epoch in range(state.epoch, plan.epochs):
             task.train()
-            for rows in _batches(task, plan, epoch)[state.batch :]:
+            for rows in sampler.epoch(plan.seed, epoch)[state.batch :]:
                 set_rate(optimizer, schedule(state.step, epoch))
                 _step(task, optimizer, watch, rows, Clock(state.step, epoch), plan)
                 state.step += 1
+                average.update(state.step)
                 state.batch += 1
                 bar.advance(1, f"epoch {epoch + 1}/{plan.epochs}")
                 if state.step % LOG_EVERY == 0:
@@ -93,26 +96,23 @@ def fit(
                     saved = time.monotonic()
             _report(watch, log, optimizer)
             task.eval()
-            languages = validate()["languages"]
-            scores = {
-                key: sum(each[key] for each in languages.values()) / len(languages) for key in ("mR", "rsum")
-            }
-            state.epoch, state.batch = epoch + 1, 0
-            per_language = {lang: each["mR"] for lang, each in languages.items()}
-            log.write("val", state.step, {"epoch": epoch + 1, **scores, "languages": per_language})
-            if scores["mR"] > state.best_score:
-                state.best_score, state.best_epoch = scores["mR"], epoch + 1
-                state.best = {name: value.detach().clone() for name, value in task.model.state_dict().items()}
+            with average.applied():
+                languages = validate()["languages"]
+                scores = {
+                    key: sum(each[key] for each in languages.values()) / len(languages)
+                    for key in ("mR", "rsum")
+                }
+                state.epoch, state.batch = epoch + 1, 0
+                per_language = {lang: each["mR"] for lang, each in languages.items()}
+                log.write("val", state.step, {"epoch": epoch + 1, **scores, "languages": per_language})
+                if scores["mR"] > state.best_score:
+                    state.best_score, state.best_epoch = scores["mR"], epoch + 1
+                    weights = task.model.state_dict()
+                    state.best = {name: value.detach().clone() for name, value in weights.items()}
             bar.advance(0, f"epoch {epoch + 1}/{plan.epochs}, val mR {scores['mR']:.1f}")
         state.seconds = time.monotonic() - began
         draw_curves(folder, log.records)
     return state
-
-
-def _batches(task: RetrievalTask, plan: Plan, epoch: int) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    return epoch_batches(
-        task.lengths, batch_size=plan.batch_size, bucket=plan.bucket, seed=plan.seed, epoch=epoch
-    )
 
 
 def _step(
@@ -126,14 +126,14 @@ def _step(
     # The hash of integers is the same in every process.
     torch.manual_seed(hash((plan.seed, clock.step)) & 0x7FFFFFFF)
     optimizer.zero_grad(set_to_none=True)
-    loss, blind = task.loss(rows, clock)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss = task.loss(rows, clock)
+    loss.total.backward()  # type: ignore[no-untyped-call]
     trained = [parameter for parameter in task.parameters() if parameter.grad is not None]
     norm = nn.utils.get_total_norm([p.grad for p in trained if p.grad is not None])
     if plan.clip > 0:
         nn.utils.clip_grads_with_norm_(trained, plan.clip, norm)
     optimizer.step()
-    watch.add(clock.step + 1, loss, blind, norm)
+    watch.add(clock.step + 1, loss, norm)
 
 
 def _report(watch: LossWatch, log: RunLog, optimizer: torch.optim.Optimizer) -> None:

@@ -14,7 +14,12 @@ Schedule = Callable[[int, int], float]
 
 
 def make_optimizer(
-    model: nn.Module, *, name: str, lr: float, weight_decay: float, factors: Mapping[str, float]
+    parameters: Mapping[str, nn.Parameter],
+    *,
+    name: str,
+    lr: float,
+    weight_decay: float,
+    factors: Mapping[str, float],
 ) -> torch.optim.Optimizer:
     """Adam or AdamW; `factors` scales the rate of parameters by name prefix, the longest prefix wins.
 
@@ -22,16 +27,15 @@ def make_optimizer(
     group as `factor`, so that the schedule can set `lr` anew at every step.
     """
     groups: dict[float, list[nn.Parameter]] = {}
-    for key, parameter in model.named_parameters():
+    for key, parameter in parameters.items():
         prefix = max((p for p in factors if _covers(p, key)), key=len, default=None)
         factor = 1.0 if prefix is None else factors[prefix]
         parameter.requires_grad_(factor > 0)
         if factor > 0:
             groups.setdefault(factor, []).append(parameter)
-    keys = [key for key, _ in model.named_parameters()]
-    unused = [prefix for prefix in factors if not any(_covers(prefix, key) for key in keys)]
+    unused = [prefix for prefix in factors if not any(_covers(prefix, key) for key in parameters)]
     if unused:
-        parts = sorted({".".join(key.split(".")[:2]) for key in keys})
+        parts = sorted({".".join(key.split(".")[:2]) for key in parameters})
         raise UserError(
             f"optimizer.factors names {', '.join(unused)}, which no parameter has; parts are: {', '.join(parts)}"
         )
@@ -40,7 +44,7 @@ def make_optimizer(
             "optimizer.factors freezes every parameter; leave at least one part with a factor above 0"
         )
     kind = torch.optim.AdamW if name == "adamw" else torch.optim.Adam
-    fused = next(model.parameters()).device.type == "cuda"
+    fused = next(iter(parameters.values())).device.type == "cuda"
     return kind(
         [{"params": params, "factor": factor} for factor, params in groups.items()],
         lr=lr,

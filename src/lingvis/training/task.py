@@ -1,6 +1,9 @@
-"""What is trained: a dual encoder, its objective, and the captions and pictures that meet in a step."""
+"""What is trained: a dual encoder, its objective and terms, and the captions and pictures that meet in a step."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -8,79 +11,164 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lingvis.image.table import FeatureTable
-from lingvis.model import DualEncoder
+from lingvis.model import DualEncoder, masked_mean
+from lingvis.objectives.masked import MaskedCrossLanguage, Views, hide_words
 from lingvis.text.bank import TokenBank
+from lingvis.text.tokenizers import Vocabulary
 from lingvis.training.graphs import GraphedCalls
-from lingvis.types import Clock
+from lingvis.training.sampling import CaptionTable
+from lingvis.training.watch import Loss
+from lingvis.types import Clock, Reading, Sentences
 
 # Sizes are rounded up to these multiples, so that batches have few different shapes.
 LENGTH_MULTIPLE = 4
 SIZE_MULTIPLE = 8
 IMAGE_MULTIPLE = 16
+WORD_MULTIPLE = 512
+
+Ints = NDArray[np.int64]
 
 
 class RetrievalTask(nn.Module):
-    """Image-text matching: one step sees a batch of captions and each of their pictures once."""
+    """Image-text matching: one step sees a batch of captions and each of their pictures once.
+
+    terms: further parts of the loss with their weights. images: how many groups of captions have a picture;
+    captions of the others are seen by the terms alone.
+    """
 
     def __init__(
         self,
         *,
         model: DualEncoder,
         objective: nn.Module,
+        terms: Mapping[str, tuple[float, nn.Module]],
         captions: TokenBank,
+        vocabulary: Vocabulary,
         pictures: FeatureTable,
-        image_of: NDArray[np.int64],
+        groups: Ints,
         precision: torch.dtype,
         graphs: bool,
     ) -> None:
         super().__init__()
         self.model, self.objective = model, objective
-        self._captions, self._pictures, self._image_of, self._precision = (
-            captions,
-            pictures,
-            image_of,
-            precision,
+        self.terms = nn.ModuleDict({name: term for name, (_, term) in terms.items()})
+        self._weights = {name: weight for name, (weight, _) in terms.items()}
+        self._masked = next(
+            (name for name, term in self.terms.items() if isinstance(term, MaskedCrossLanguage)), None
         )
-        self._graphs = GraphedCalls(model) if graphs and pictures.resident else None
+        self._captions, self._pictures, self._precision = captions, pictures, precision
+        self._special = torch.tensor(vocabulary.special, device=pictures.device)
+        self._mask_id = vocabulary.mask
+        self._languages_apart = bool(
+            vocabulary.blocks
+        )  # a recording then depends on the languages of its rows
+        self.table = CaptionTable(groups, captions.langs, captions.rows.lengths, len(pictures))
+        self._graphs = GraphedCalls(model) if graphs and pictures.resident and self._masked is None else None
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Number of tokens of every caption."""
-        return self._captions.rows.lengths
+    def trained(self) -> dict[str, nn.Parameter]:
+        """Parameters by the names that a recipe's optimizer.factors uses: the model's own, terms.NAME, objective."""
+        return {name.removeprefix("model."): parameter for name, parameter in self.named_parameters()}
 
-    def loss(self, rows: NDArray[np.int64], clock: Clock) -> tuple[Tensor, Tensor]:
-        """The loss of a batch of captions, and that of a model that cannot tell any two apart.
+    def loss(self, rows: Ints, clock: Clock) -> Loss:
+        """The loss of a batch of captions.
 
-        Pictures are filled up to a round number with repetitions; a repetition scores minus infinity
-        everywhere, so that it is nobody's negative.
+        Pictures are filled up to a round number with repetitions. A repetition scores minus infinity everywhere,
+        and so does a caption whose picture is not there: neither is anybody's negative.
         """
-        image_of = self._image_of[rows]
-        images = np.unique(image_of)
+        groups = self.table.groups[rows]
+        images = np.unique(groups[groups < self.table.images])
         real = len(images)
         images = np.concatenate([images, np.repeat(images[:1], -real % IMAGE_MULTIPLE)])
-        positives = images[:, None] == image_of
-        positives[real:] = False
-        on_device = torch.from_numpy(positives).to(self._pictures.device, non_blocking=True)
-        image_emb, text_emb = self._encode(rows, images)
-        scores = self.model.similarity(image_emb.float(), text_emb.float())
-        scores = scores.masked_fill(~on_device.any(dim=1, keepdim=True), -torch.inf)
-        with torch.no_grad():
-            blind = self.objective(torch.where(scores.isinf(), scores, 0.0), on_device, clock)
-        return self.objective(scores, on_device, clock), blind
+        matches = images[:, None] == groups
+        matches[real:] = False
+        device = self._pictures.device
+        positives = torch.from_numpy(matches).to(device, non_blocking=True)
+        langs = torch.from_numpy(self.table.langs[rows]).to(device, non_blocking=True)
+        on_device = torch.from_numpy(groups).to(device, non_blocking=True)
+        if self._masked is None:
+            image_emb, text_emb, average = self._encode(rows, images)
+            matching, blind = self._matching(image_emb, text_emb, positives, clock)
+            total = matching
+        else:
+            image_emb, text_emb, average, hidden_emb, aligned = self._encode_masked(rows, images)
+            matching, blind = self._matching(image_emb, text_emb, positives, clock)
+            total = matching + self._matching(image_emb, hidden_emb, positives, clock)[0] + aligned
+        sentences = Sentences(text_emb.float(), average.float(), on_device, langs)
+        for name, term in self.terms.items():
+            if name != self._masked and self._weights[name] > 0:
+                total = total + self._weights[name] * term(sentences, clock)
+        return Loss(total, matching, blind)
 
-    def _encode(self, rows: NDArray[np.int64], images: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+    def _matching(
+        self, image_emb: Tensor, text_emb: Tensor, positives: Tensor, clock: Clock
+    ) -> tuple[Tensor, Tensor]:
+        """The objective between pictures and sentences, and what it would be if all scores were equal."""
+        scores = self.model.similarity(image_emb.float(), text_emb.float())
+        there = positives.any(dim=1, keepdim=True) & positives.any(dim=0, keepdim=True)
+        scores = scores.masked_fill(~there, -torch.inf)
+        with torch.no_grad():
+            blind = self.objective(torch.where(scores.isinf(), scores, 0.0), positives, clock)
+        return self.objective(scores, positives, clock), blind
+
+    def _encode(self, rows: Ints, images: Ints) -> tuple[Tensor, ...]:
         device = self._pictures.device
         size = self._pictures.rows.longest(images, multiple=SIZE_MULTIPLE)
         length = self._captions.rows.longest(rows, multiple=LENGTH_MULTIPLE)
+        words = self._captions.words(rows, multiple=WORD_MULTIPLE)
+        runs = self._captions.runs(rows)
 
-        def encode(caption_rows: Tensor, image_rows: Tensor) -> tuple[Tensor, Tensor]:
-            reduced = self._precision != torch.float32
-            with torch.autocast(device.type, dtype=self._precision, enabled=reduced, cache_enabled=False):
+        def encode(caption_rows: Tensor, image_rows: Tensor, word_places: Tensor) -> tuple[Tensor, ...]:
+            with self._autocast():
                 image_emb = self.model.encode_images(self._pictures.gather(image_rows, size))
-                text_emb = self.model.encode_texts(self._captions.gather(caption_rows, length))
-            return image_emb, text_emb
+                batch = self._captions.gather(caption_rows, length, runs=runs, words=word_places)
+                text_emb, reading = self.model.read_texts(batch)
+            return image_emb, text_emb, reading.average
 
-        inputs = (torch.from_numpy(rows).to(device), torch.from_numpy(images).to(device))
+        inputs = tuple(torch.from_numpy(each).to(device) for each in (rows, images, words))
         if self._graphs is None:
             return encode(*inputs)
-        return self._graphs((len(rows), len(images), length, size), encode, inputs)
+        shape = (len(rows), len(images), len(words), length, size, runs if self._languages_apart else ())
+        return self._graphs(shape, encode, inputs)
+
+    def _encode_masked(self, rows: Ints, images: Ints) -> tuple[Tensor, ...]:
+        """As above, with the same sentences read again with words hidden (SMALR, section 3.2).
+
+        Returns the embeddings, the word averages, the embeddings of the masked sentences and the weighted
+        masked cross-language loss.
+        """
+        assert self._masked is not None
+        term = self.terms[self._masked]
+        assert isinstance(term, MaskedCrossLanguage)
+        with self._autocast():
+            image_emb = self.model.encode_images(self._pictures.batch(images))
+            batch = self._captions.batch(rows)
+            text_emb, whole = self.model.read_texts(batch)
+            hidden = hide_words(batch.ids, batch.mask, self._special, term.p)
+            masked_batch = replace(batch, ids=batch.ids.masked_fill(hidden, self._mask_id))
+            hidden_emb, masked = self.model.read_texts(masked_batch)
+        loss = term(
+            self._views(whole, batch.mask), self._views(masked, batch.mask & ~hidden), self._places(rows)
+        )
+        return image_emb, text_emb, whole.average, hidden_emb, self._weights[self._masked] * loss
+
+    def _views(self, reading: Reading, kept: Tensor) -> Views:
+        """At both levels the mean over the kept words, and all that is needed for a recurrent view."""
+        sentence_average = self.model.text.head(masked_mean(reading.states, kept))
+        return Views(reading.words, masked_mean(reading.words, kept), sentence_average, reading.sentence)
+
+    def _places(self, rows: Ints) -> Tensor:
+        """Row of the first sentence about each picture in each language, -1 where there is none, [groups, langs]."""
+        groups, places = np.unique(self.table.groups[rows], return_inverse=True)
+        found = np.full((len(groups), int(self.table.langs.max()) + 1), -1, np.int64)
+        backwards = np.arange(len(rows))[::-1]  # of several, the one written last stays
+        found[places[backwards], self.table.langs[rows][backwards]] = backwards
+        return torch.from_numpy(found).to(self._pictures.device)
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(
+            self._pictures.device.type,
+            dtype=self._precision,
+            enabled=self._precision != torch.float32,
+            cache_enabled=False,
+        )

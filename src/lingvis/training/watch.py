@@ -23,6 +23,19 @@ class LossRecord:
     loss: float
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The loss of a step, on the device.
+
+    total: what is minimised; matching: the part between pictures and sentences; blind: what that part would be
+    if all scores were equal.
+    """
+
+    total: Tensor
+    matching: Tensor
+    blind: Tensor
+
+
 class LossWatch:
     """Collects losses on the device; `flush` brings them to the host and raises when training has gone wrong."""
 
@@ -30,9 +43,10 @@ class LossWatch:
         self._pending: list[tuple[int, Tensor]] = []
         self._stuck = 0
 
-    def add(self, step: int, loss: Tensor, blind: Tensor, norm: Tensor) -> None:
-        """Note a step's loss, the loss that equal scores everywhere would have, and the gradient's norm."""
-        self._pending.append((step, torch.stack((loss.detach(), blind, norm.detach()))))
+    def add(self, step: int, loss: Loss, norm: Tensor) -> None:
+        """Note a step's loss and the gradient's norm."""
+        numbers = (loss.total, loss.matching, loss.blind, norm)
+        self._pending.append((step, torch.stack([number.detach() for number in numbers])))
 
     def flush(self) -> list[LossRecord]:
         """The losses since the last flush."""
@@ -42,19 +56,19 @@ class LossWatch:
         values = torch.stack([numbers for _, numbers in self._pending]).tolist()
         self._pending.clear()
         records = []
-        for step, (loss, blind, norm) in zip(steps, values, strict=True):
+        for step, (loss, matching, blind, norm) in zip(steps, values, strict=True):
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient became {norm}"
                 raise UserError(
                     f"the {what} at step {step}; a checkpoint from before it, if one was written, is kept. "
                     "Lower optimizer.lr, or set training.precision=float32, and train into a new --out."
                 )
-            near = abs(loss - blind) <= COLLAPSE_TOLERANCE * blind
+            near = abs(matching - blind) <= COLLAPSE_TOLERANCE * blind
             self._stuck = self._stuck + 1 if near else 0
             if self._stuck >= COLLAPSE_STEPS:
                 raise UserError(
-                    f"training has collapsed: the loss has stuck at {loss:.1f} for {self._stuck} steps up to step {step}, "
-                    "the value of a model that maps everything to one point. Start with easier negatives "
+                    f"training has collapsed: the loss has stuck at {matching:.1f} for {self._stuck} steps up to step "
+                    f"{step}, the value of a model that maps everything to one point. Start with easier negatives "
                     "(objective.schedule=warmup) or lower optimizer.lr, and train into a new --out."
                 )
             records.append(LossRecord(step, loss))

@@ -1,0 +1,144 @@
+"""`lingvis vectors`: word vectors for recipes that start from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
+
+if TYPE_CHECKING:
+    from lingvis.jobs.vectors import Made
+
+app = App(name="vectors", help="Train word vectors on the captions, or import published ones.")
+
+Size = Annotated[int, Parameter(validator=Number(gte=1, lte=4096))]
+
+
+@app.command
+def train(
+    dataset: Path,
+    /,
+    *,
+    name: str = "captions",
+    dim: Size = 300,
+    epochs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    lang: Annotated[list[str] | None, Parameter(negative="")] = None,
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 0,
+    json: bool = False,
+) -> None:
+    """Train subword vectors on the training captions and the text-only sentences, once.
+
+    Parameters
+    ----------
+    dataset: Path
+        The dataset folder.
+    name: str
+        Name of the folder below DATASET/vectors.
+    dim: int
+        Size of a vector.
+    epochs: int
+        Passes over the sentences; by default 3 to 15, the fewer the more sentences a language has.
+    lang: list[str]
+        Languages to train, all of the dataset by default.
+    seed: int
+        Another seed gives other vectors.
+    json: bool
+        Print the manifest as JSON.
+    """
+    from lingvis.jobs.vectors import train as run
+
+    _tell(run(dataset, name=name, dim=dim, epochs=epochs, languages=lang or [], seed=seed), json)
+
+
+@app.command(name="import")
+def import_(
+    dataset: Path,
+    name: str,
+    /,
+    *files: str,
+    dim: Size | None = None,
+    json: bool = False,
+) -> None:
+    """Keep the vectors that the dataset needs out of published files: fastText .vec and .bin, word2vec text, .gz.
+
+    Parameters
+    ----------
+    dataset: Path
+        The dataset folder.
+    name: str
+        Name of the folder below DATASET/vectors.
+    files: str
+        LANG=FILE for each language, such as de=cc.de.300.vec.gz fr=cc.fr.300.bin.
+    dim: int
+        Reduce the vectors of each language to this size by PCA.
+    json: bool
+        Print the manifest as JSON.
+    """
+    from lingvis.jobs.vectors import import_ as run
+
+    _tell(run(dataset, name=name, files=_pairs(files), dim=dim), json)
+
+
+@app.command
+def show(dataset: Path, /, *, json: bool = False) -> None:
+    """List the stored word vectors of a dataset.
+
+    Parameters
+    ----------
+    dataset: Path
+        The dataset folder.
+    json: bool
+        Print the manifests as JSON.
+    """
+    from lingvis.cli.output import print_json, print_table
+    from lingvis.data.dataset import captions_file
+    from lingvis.text.vectors.store import VECTORS, WordVectors, names
+
+    captions_file(dataset)  # says so when this is no dataset
+    stored = [WordVectors.open(dataset / VECTORS / name) for name in names(dataset)]
+    if json:
+        print_json({vectors.path.name: vectors.manifest.model_dump(mode="json") for vectors in stored})
+        return
+    if not stored:
+        print(f"{dataset} has no word vectors; make some with: lingvis vectors train {dataset}")
+    for vectors in stored:
+        print_table(
+            f"{vectors.path.name}: {vectors.dim} dimensions",
+            ["language", "words", "without a vector", "source"],
+            [
+                (lang, entry.words, entry.missing, entry.origin.source)
+                for lang, entry in vectors.manifest.languages.items()
+            ],
+        )
+
+
+def _pairs(files: tuple[str, ...]) -> dict[str, Path]:
+    from lingvis.errors import UserError
+
+    pairs: dict[str, Path] = {}
+    for text in files:
+        lang, sign, file = text.partition("=")
+        if not (lang and sign and file) or lang in pairs:
+            raise UserError(
+                f"got {text!r}; name each language once, as LANG=FILE, such as de=cc.de.300.vec.gz"
+            )
+        pairs[lang] = Path(file)
+    if not pairs:
+        raise UserError("no files to import; name them as LANG=FILE, such as de=cc.de.300.vec.gz")
+    return pairs
+
+
+def _tell(made: Made, json: bool) -> None:
+    from lingvis.cli.output import print_json
+
+    manifest = made.vectors.manifest
+    if json:
+        print_json({"changed": made.changed, **manifest.model_dump(mode="json", exclude_none=True)})
+        return
+    state = "written" if made.changed else "up to date, delete the folder to make it anew"
+    print(f"{made.vectors.path}: {state}; {manifest.dim} dimensions")
+    for lang, entry in manifest.languages.items():
+        without = f", {entry.missing} without a vector" if entry.missing else ""
+        print(f"  {lang}: {entry.words} words{without}")

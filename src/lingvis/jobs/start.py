@@ -1,0 +1,86 @@
+"""What training starts from beside the captions: sentences without pictures, word vectors, a latent vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+
+from lingvis.config import Recipe
+from lingvis.data.dataset import Captions, Dataset
+from lingvis.data.rows import TextRow
+from lingvis.errors import UserError
+from lingvis.files import atomic_file
+from lingvis.text.latent import Assignment
+from lingvis.text.tokenizers import Vocabulary
+from lingvis.text.vectors.pca import reduce
+from lingvis.text.vectors.store import VECTORS, WordVectors
+
+ASSIGNMENT = "assignment.safetensors"
+Floats = NDArray[np.float32]
+
+
+def with_text_only(
+    captions: Captions, rows: Sequence[TextRow], languages: Sequence[str]
+) -> tuple[list[str], list[str], NDArray[np.int64]]:
+    """Texts, languages and groups of the captions and, behind them, of sentences whose pictures are not there."""
+    texts, langs, groups = list(captions.texts), list(captions.langs), captions.image_of.tolist()
+    for group, row in enumerate(rows, start=len(captions.images)):
+        sentences = [(lang, text) for lang, found in row.captions.items() for text in found]
+        sentences += [pair for pair in row.parallel.items() if pair not in sentences]
+        for lang, text in sentences:
+            if lang in languages:
+                texts.append(text)
+                langs.append(lang)
+                groups.append(group)
+    return texts, langs, np.asarray(groups, dtype=np.int64)
+
+
+def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> Floats | None:
+    """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none."""
+    if not recipe.data.vectors:
+        return None
+    if not vocabulary.blocks:
+        raise UserError(
+            f"data.vectors is {recipe.data.vectors!r}, but tokenizer {recipe.text.tokenizer.name} keeps no words of each "
+            "language; use the tokenizer language_words, or set data.vectors to an empty string"
+        )
+    stored = WordVectors.open(dataset.path / VECTORS / recipe.data.vectors)
+    values = np.zeros((vocabulary.size, stored.dim), dtype=np.float32)
+    for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
+        offset = vocabulary.blocks[0][0]
+        values[first:last] = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)[0]
+    return values
+
+
+def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) -> dict[str, Any]:
+    """The initial vectors of the words part, brought to the size it asks for: PCA in each language on its own."""
+    if vectors is None:
+        return {}
+    dim = int(recipe.text.words.options.get("vector_dim", vectors.shape[1]))
+    if dim == vectors.shape[1]:
+        return {"vectors": vectors}
+    reduced = np.zeros((len(vectors), dim), dtype=np.float32)
+    for first, last in vocabulary.blocks:
+        known = first + np.flatnonzero(vectors[first:last].any(axis=1))
+        reduced[known] = reduce(vectors[known], dim)
+    return {"vectors": reduced}
+
+
+def kept_assignment(out: Path, make: Callable[[], Assignment | None]) -> Assignment | None:
+    """The latent vocabulary of a run, kept in its folder so that a resumed run has the same one."""
+    file = out / ASSIGNMENT
+    if file.is_file():
+        stored = load_file(file)
+        return Assignment(token_of=stored["token_of"], vectors=stored["vectors"])
+    assignment = make()
+    if assignment is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        tensors = {"token_of": assignment.token_of, "vectors": assignment.vectors}
+        with atomic_file(file) as temporary:
+            save_file({name: each.cpu().contiguous() for name, each in tensors.items()}, temporary)
+    return assignment

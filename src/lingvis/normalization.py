@@ -1,0 +1,29 @@
+"""Batch normalisation that knows which vectors are real."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class MaskedBatchNorm(nn.BatchNorm1d):
+    """Batch norm of [..., D] whose statistics come from the valid vectors of mask [...] only.
+
+    Weighted sums instead of indexing by the mask, so that a GPU never waits for the number of valid vectors.
+    """
+
+    def forward(self, values: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]
+        assert self.running_mean is not None and self.running_var is not None
+        if self.training:
+            valid = mask.unsqueeze(-1).to(torch.float32)
+            count = valid.sum().clamp(min=1)
+            mean = (values.float() * valid).flatten(0, -2).sum(0) / count
+            var = ((values.float() - mean).square() * valid).flatten(0, -2).sum(0) / count
+            with torch.no_grad():
+                momentum = self.momentum if self.momentum is not None else 0.1
+                self.running_mean.lerp_(mean, momentum)
+                self.running_var.lerp_(var * count / (count - 1).clamp(min=1), momentum)
+        else:
+            mean, var = self.running_mean, self.running_var
+        scale = self.weight * torch.rsqrt(var + self.eps)
+        return values * scale + (self.bias - mean * scale)

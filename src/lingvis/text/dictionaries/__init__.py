@@ -1,0 +1,6 @@
+"""Dictionaries: files of several formats -> words with their translations."""
+
+from lingvis.text.dictionaries.find import find_dictionaries
+from lingvis.text.dictionaries.read import read_dictionary
+
+__all__ = ["find_dictionaries", "read_dictionary"]

@@ -1,0 +1,168 @@
+"""Stored word vectors: a folder with a file for each language and a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+import lingvis
+from lingvis.errors import UserError, choices
+from lingvis.files import atomic_folder, write_json
+from lingvis.text.vectors.table import WordTable
+
+MANIFEST = "manifest.json"
+VECTORS = "vectors"  # the folder below the dataset, and the tensor of a file
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Origin(_Strict):
+    """Where the vectors of a language come from; equal origins mean equal vectors.
+
+    source: how they were trained, or the file they were read from (and its size in bytes); sentences: SHA-256
+    of the sentences whose words are kept, one a line; dim: the size asked for, None: that of the file.
+    """
+
+    source: str
+    sentences: str
+    dim: int | None = None
+    size: int | None = None
+    epochs: int | None = None
+    seed: int | None = None
+
+
+class Stored(_Strict):
+    """What the manifest says of one language: `missing` of the words of its sentences have no vector."""
+
+    origin: Origin
+    words: int
+    missing: int
+    checksum: str
+
+
+class Manifest(_Strict):
+    """manifest.json."""
+
+    format: Literal[1]
+    lingvis: str
+    dim: int
+    languages: dict[str, Stored]
+
+
+class WordVectors:
+    """Word vectors of one size in some languages; a language is read when it is first asked for."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path, self.manifest = path, manifest
+        self._tables: dict[str, WordTable] = {}
+        self._rows: dict[str, dict[str, int]] = {}
+
+    @classmethod
+    def open(cls, path: Path | str) -> WordVectors:
+        """Open DATASET/vectors/NAME."""
+        path = Path(path)
+        file = path / MANIFEST
+        if not file.is_file():
+            there = choices(names(path.parent.parent))
+            raise UserError(
+                f"no word vectors at {path} (there are: {there}); "
+                f"make some with: lingvis vectors train {path.parent.parent} --name {path.name}"
+            )
+        try:
+            return cls(path, Manifest.model_validate_json(file.read_bytes()))
+        except ValidationError as error:
+            raise _damaged(path, f"{MANIFEST}: {error.errors()[0]['msg']}") from error
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that have vectors."""
+        return list(self.manifest.languages)
+
+    @property
+    def dim(self) -> int:
+        """The size of a vector."""
+        return self.manifest.dim
+
+    def table(self, lang: str) -> WordTable:
+        """All words of a language and their vectors."""
+        if lang not in self._tables:
+            self._tables[lang] = self._read(lang)
+        return self._tables[lang]
+
+    def lookup(self, words: Sequence[str], lang: str) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Vectors of words as `lingvis.text.segment.words` spells them, float32 [n, dim], and which were found.
+
+        A word without a vector is zero.
+        """
+        table = self.table(lang)
+        if lang not in self._rows:
+            self._rows[lang] = {word: row for row, word in enumerate(table.words)}
+        rows = np.array([self._rows[lang].get(word, -1) for word in words], dtype=np.int64)
+        found = rows >= 0
+        values = np.zeros((len(rows), self.dim), dtype=np.float32)
+        values[found] = table.values[rows[found]]
+        return values, found
+
+    def _read(self, lang: str) -> WordTable:
+        if lang not in self.manifest.languages:
+            raise UserError(f"{self.path} has no vectors in {lang!r}; it has: {choices(self.languages)}")
+        file = self.path / _file_name(lang)
+        try:
+            if _checksum(file) != self.manifest.languages[lang].checksum:
+                raise _damaged(self.path, f"{file.name} is not the file the manifest speaks of")
+            with safe_open(file, framework="numpy") as stored:
+                words = json.loads(stored.metadata()["words"])
+                return WordTable(words, stored.get_tensor(VECTORS).astype(np.float32))
+        except (OSError, SafetensorError) as error:
+            raise _damaged(self.path, f"{file.name}: {error}") from error
+
+
+def names(dataset: Path) -> list[str]:
+    """The word vectors stored in a dataset folder."""
+    return sorted(file.parent.name for file in (dataset / VECTORS).glob(f"*/{MANIFEST}"))
+
+
+def write_vectors(
+    path: Path, tables: Mapping[str, WordTable], origins: Mapping[str, Origin], missing: Mapping[str, int]
+) -> WordVectors:
+    """Write a folder of word vectors, whole or not at all; float16, as measured values need no more."""
+    languages = {}
+    with atomic_folder(path) as folder:
+        for lang, table in tables.items():
+            file = folder / _file_name(lang)
+            metadata = {"words": json.dumps(table.words, ensure_ascii=False)}
+            save_file({VECTORS: table.values.astype(np.float16)}, file, metadata=metadata)
+            languages[lang] = Stored(
+                origin=origins[lang],
+                words=len(table.words),
+                missing=missing[lang],
+                checksum=_checksum(file),
+            )
+        (dim,) = {table.values.shape[1] for table in tables.values()}
+        manifest = Manifest(format=1, lingvis=lingvis.__version__, dim=dim, languages=languages)
+        write_json(folder / MANIFEST, manifest.model_dump(mode="json", exclude_none=True))
+    return WordVectors.open(path)
+
+
+def _file_name(lang: str) -> str:
+    return f"{lang}.safetensors"
+
+
+def _checksum(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _damaged(path: Path, reason: str) -> UserError:
+    return UserError(f"{path} is damaged ({reason}); delete that folder and make the word vectors again")

@@ -1,0 +1,31 @@
+"""Words and their vectors."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class WordTable:
+    """words[i] has the vector values[i]; values: float32 [words, dim]."""
+
+    words: list[str]
+    values: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, found: Mapping[str, NDArray[np.float32]], dim: int) -> WordTable:
+        """From a mapping of words to vectors [dim]; it may be empty."""
+        values = np.empty((len(found), dim), dtype=np.float32)
+        for row, vector in enumerate(found.values()):
+            values[row] = vector
+        return cls(list(found), values)
+
+
+def spelling(word: str) -> str:
+    """A word of somebody else's file as `lingvis.text.segment.words` would spell it."""
+    return unicodedata.normalize("NFKC", word).lower()

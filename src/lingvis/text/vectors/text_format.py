@@ -1,0 +1,93 @@
+"""Vectors in text files: a word and its numbers on each line, as fastText (.vec) and word2vec write them."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.errors import UserError
+from lingvis.text.vectors.table import WordTable, spelling
+
+
+def read_text_vectors(file: Path, wanted: Collection[str]) -> WordTable:
+    """The vectors of wanted words, in the order of the file, which is read as a stream.
+
+    The first line may say how many words and dimensions follow. Words are compared in our spelling, NFKC and
+    lower-cased; of several that become one the first wins, which is the most frequent one in published files.
+    """
+    wanted = frozenset(wanted)
+    found: dict[str, NDArray[np.float32]] = {}
+    promised = dim = lines = 0
+    for number, line in _lines(file):
+        spaces = line.count(b" ")
+        if number == 1 and (header := _header(line)):
+            promised, dim = header
+            continue
+        dim = dim or spaces
+        lines += 1
+        if not dim or (spaces != dim and not _has_spaces_in_word(line, dim)):
+            raise _bad(file, number, f"{spaces} numbers behind the word where {dim or 'some'} are expected")
+        name, _, numbers = line.partition(b" ")
+        try:
+            word = spelling(name.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise _bad(file, number, "a word that is not UTF-8") from error
+        if spaces == dim and word in wanted and word not in found:
+            found[word] = _numbers(numbers, file, number)
+    if not dim or (promised and lines != promised):
+        wrong = f"{lines} words where its first line says {promised}" if promised else "no vectors"
+        raise UserError(f"{file} has {wrong}; is it a whole file? fetch it again")
+    return WordTable.of(found, dim)
+
+
+def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines without the spaces at their end; blank ones are left out."""
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                if stripped := line.rstrip(b" \r\n"):
+                    yield number, stripped
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{file} cannot be unpacked: {error}; fetch it again") from error
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    """Number of words and dimensions, when that is what the line says."""
+    parts = line.split(b" ")
+    if len(parts) == 2 and all(part.isdigit() for part in parts) and all(map(int, parts)):
+        return int(parts[0]), int(parts[1])
+    return None
+
+
+def _has_spaces_in_word(line: bytes, dim: int) -> bool:
+    """Whether the line is whole but its word has spaces in it (". . ." in GloVe); such a word is none of ours."""
+    parts = line.rsplit(b" ", dim)
+    if len(parts) <= dim:
+        return False
+    try:
+        float(parts[0].rpartition(b" ")[2])
+    except ValueError:
+        return True
+    return False
+
+
+def _numbers(text: bytes, file: Path, number: int) -> NDArray[np.float32]:
+    try:
+        with np.errstate(over="ignore"):  # too large a number becomes infinite, and is refused below
+            vector = np.array(text.split(b" ")).astype(np.float32)
+    except ValueError as error:
+        raise _bad(file, number, "something that is not a number behind the word") from error
+    if not np.isfinite(vector).all():
+        raise _bad(file, number, "a number that is not finite")
+    return vector
+
+
+def _bad(file: Path, number: int, got: str) -> UserError:
+    return UserError(
+        f"{file}, line {number}: {got}; a line is a word and its numbers with one space between them, in UTF-8"
+    )

