@@ -29,18 +29,19 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> dict[str, Any]
         overrides=[*args.overrides, f"training.seed={seed}"],
         device=args.device,
     )
-    curve = [[row["epoch"], row["mR"], row["rsum"]] for row in read_log(folder) if row["kind"] == "val"]
+    epochs = [row for row in read_log(folder) if row["kind"] == "val"]
     record = {
         "seed": seed,
         "training": config["training"],
         "parameters": config["parameters"],
-        "validation": curve,
+        "validation": [[row["epoch"], row["mR"], row["rsum"]] for row in epochs],
+        "validation_languages": epochs[config["training"]["best_epoch"] - 1]["languages"],
     }
     if not args.validation_only:
         report = evaluate_runs(
             [folder], args.dataset, protocol=args.protocol, split="test", device=args.device
         )
-        record["test"] = {key: report[key] for key in ("protocol", "split", "languages", "A")}
+        record["test"] = {key: report[key] for key in ("protocol", "split", "languages", "A", "HA")}
     return record
 
 

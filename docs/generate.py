@@ -6,13 +6,18 @@ python docs/generate.py --check   fail, naming the files, when something is stal
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from claims import claims
+from language_tables import consistency, languages_table
+from plots import draw
+from records import Records
+from studies import exploration, lambdas, liwe_sizes, query_speed, search_log
+from tables import read, spread, table
 
 from lingvis.bench.pooling_report import pooling_table
 from lingvis.cli.app import app
@@ -22,19 +27,6 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results"
 FLICKR = RESULTS / "flickr8k-ml"
 RECALLS = [(side, f"R@{k}") for side in ("i2t", "t2i") for k in (1, 5, 10)]
-
-
-def read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def spread(values: list[float]) -> str:
-    return f"{statistics.mean(values):.1f} ± {statistics.stdev(values):.1f}"
 
 
 def retrieval() -> str:
@@ -198,6 +190,18 @@ def pooling() -> str:
     return pooling_table(read(RESULTS / "pooling" / "pooling.json"))
 
 
+# Blocks about runs in many languages.
+LANGUAGES: dict[str, Callable[[Records], str]] = {
+    "languages-table": languages_table,
+    "claims": claims,
+    "consistency": consistency,
+    "liwe-sizes": liwe_sizes,
+    "lambda": lambdas,
+    "exploration": exploration,
+    "search-log": search_log,
+    "lingvis-speed": query_speed,
+}
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "retrieval": retrieval,
     "speed": speed,
@@ -216,7 +220,8 @@ def fill(text: str) -> str:
 
     def block(found: re.Match[str]) -> str:
         name = found[1]
-        return f"<!-- results:{name} -->\n{BLOCKS[name]().strip()}\n<!-- /results:{name} -->"
+        made = LANGUAGES[name](Records(RESULTS)) if name in LANGUAGES else BLOCKS[name]()
+        return f"<!-- results:{name} -->\n{made.strip()}\n<!-- /results:{name} -->"
 
     return re.sub(r"<!-- results:([\w-]+) -->.*?<!-- /results:\1 -->", block, text, flags=re.DOTALL)
 
@@ -233,6 +238,9 @@ def commands() -> str:
         ["data", "show"],
         ["data", "scenes"],
         ["features", "extract"],
+        ["vectors", "train"],
+        ["vectors", "import"],
+        ["vectors", "show"],
         ["recipes", "list"],
         ["recipes", "show"],
         ["train"],
@@ -264,6 +272,7 @@ def main() -> None:
                 "stale, run docs/generate.py: " + ", ".join(str(path.relative_to(ROOT)) for path in stale)
             )
         return
+    draw(Records(RESULTS), ROOT / "docs" / "images")
     for path in stale:
         write_text(path, pages[path])
         print(f"wrote {path.relative_to(ROOT)}")

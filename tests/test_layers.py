@@ -11,7 +11,8 @@ import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
 STAGES = [
-    "__init__ errors registry types files progress hardware device config artifact ragged recurrent projection normalization",
+    "__init__ errors registry types files progress hardware device config artifact ragged recurrent projection "
+    "normalization",
     "data",
     "features",
     "text",

@@ -260,6 +260,7 @@ def _apply(values: dict[str, Any], override: str) -> None:
             raise UserError(
                 f"override {override!r}: {name} is a value, not a section; see `lingvis recipes show`"
             )
-    if path[0] in PARTS and path[-1] == "name" and target.get("name") != value:
+    is_part = path[0] in PARTS or path[:2] == ["training", "sampling"]
+    if is_part and path[-1] == "name" and target.get("name") != value:
         target.clear()  # another part has other options
     target[path[-1]] = value

@@ -72,12 +72,19 @@ class DualEncoder(nn.Module):
         return emb, reading
 
     def parameter_counts(self) -> dict[str, int]:
-        """Number of parameters of each side and in all."""
+        """Numbers of values: of each side, in all, and of a deployed model.
+
+        test: without the words where their vectors are looked up in a table that was computed before, as Burns
+        et al. 2020 count; table: the values of that table, 0 where words are not tabulated.
+        """
         counts = {
             side: sum(p.numel() for p in module.parameters())
             for side, module in (("image", self.image), ("text", self.text))
         }
-        return {**counts, "total": sum(p.numel() for p in self.parameters())}
+        counts["total"] = sum(p.numel() for p in self.parameters())
+        table = int(getattr(self.text.words, "table_values", 0))
+        words = sum(p.numel() for p in self.text.words.parameters()) if table else 0
+        return {**counts, "test": counts["total"] - words, "table": table}
 
     def image_fingerprint(self) -> str:
         """Hash of all that shapes a picture's embedding on this side of the backbone."""

@@ -10,15 +10,17 @@ class MaskedBatchNorm(nn.BatchNorm1d):
     """Batch norm of [..., D] whose statistics come from the valid vectors of mask [...] only.
 
     Weighted sums instead of indexing by the mask, so that a GPU never waits for the number of valid vectors.
+    They are made in the numbers of the running statistics: float32 for values in bfloat16 too.
     """
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]
         assert self.running_mean is not None and self.running_var is not None
         if self.training:
-            valid = mask.unsqueeze(-1).to(torch.float32)
+            exact = values.to(self.running_mean.dtype)
+            valid = mask.unsqueeze(-1).to(exact.dtype)
             count = valid.sum().clamp(min=1)
-            mean = (values.float() * valid).flatten(0, -2).sum(0) / count
-            var = ((values.float() - mean).square() * valid).flatten(0, -2).sum(0) / count
+            mean = (exact * valid).flatten(0, -2).sum(0) / count
+            var = ((exact - mean).square() * valid).flatten(0, -2).sum(0) / count
             with torch.no_grad():
                 momentum = self.momentum if self.momentum is not None else 0.1
                 self.running_mean.lerp_(mean, momentum)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lingvis.data.dataset import PROBLEMS_SHOWN, Dataset, read_rows, write_rows
-from lingvis.data.rows import Row
+from lingvis.data.rows import Row, TextRow
 from lingvis.errors import UserError
 
 GOOD = b'{"image": "a.jpg", "split": "train", "captions": {"en": ["A dog."]}}\n'
@@ -187,6 +187,68 @@ def test_fingerprint_follows_the_content(tmp_path: Path) -> None:
     first = Dataset.open(make(tmp_path, GOOD)).fingerprint
     assert Dataset.open(tmp_path).fingerprint == first
     assert Dataset.open(make(tmp_path, GOOD.replace(b"dog", b"cat"))).fingerprint != first
+
+
+SENTENCES = b'{"id": "t1", "captions": {"en": ["A zebra.", "Stripes"]}, "parallel": {"de": "Ein Zebra"}}'
+
+
+@pytest.mark.parametrize("name", ["text-only.jsonl", "text-only.jsonl.gz"])
+def test_sentences_without_pictures_are_read(name: str, tmp_path: Path) -> None:
+    dataset = Dataset.open(make(tmp_path, GOOD))
+    assert dataset.text_only_file is None
+    assert dataset.text_only() == []
+    content = SENTENCES + b'\n\n{"id": "t2"}\n'
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert dataset.text_only_file == tmp_path / name
+    assert dataset.text_only() == [
+        TextRow(id="t1", captions={"en": ("A zebra.", "Stripes")}, parallel={"de": "Ein Zebra"}),
+        TextRow(id="t2"),
+    ]
+    assert dataset.languages == ["en"]  # they are no captions of the dataset
+
+
+def test_bad_sentences_without_pictures_are_told_by_line(tmp_path: Path) -> None:
+    dataset = Dataset.open(make(tmp_path, GOOD))
+    lines = [
+        SENTENCES,
+        b'{"id": "t1", "captions": {"en": ["again"]}}',
+        b'{"captions": {"en": ["x"]}}',
+        b"",
+        b'{"id": "t3", "image": "a.jpg"}',
+        b'{"id": "t4", "captions": {"E": ["x"], "en": " "}}',
+        b'{"id": "t5", "captions": {"en": [""]}',
+        b"[3]",
+        b'{"id": "t6", "parallel": {"de": "K\xe4se"}}',
+    ]
+    (tmp_path / "text-only.jsonl").write_bytes(b"\n".join(lines))
+    with pytest.raises(UserError) as caught:
+        dataset.text_only()
+    found = [line.strip() for line in str(caught.value).splitlines()[1:]]
+    expected = [
+        "line 2: id 't1' stands on line 1 already",
+        "line 3: key 'id' is missing",
+        "line 5: unknown key 'image'; allowed: id, captions, parallel",
+        "line 6: captions.E: bad language code 'E'",
+        "line 6: captions.en: input should be a valid array",
+        "line 7: bad JSON: ",
+        'line 8: expected an object like {"id": ...}, got list',
+        "line 9: not UTF-8 at byte ",
+    ]
+    assert "text-only.jsonl has 8 problems" in str(caught.value)
+    assert len(found) == len(expected)
+    for line, start in zip(found, expected, strict=True):
+        assert line.startswith(start)
+
+
+def test_a_damaged_or_doubled_file_of_sentences_gets_a_sentence(tmp_path: Path) -> None:
+    dataset = Dataset.open(make(tmp_path, GOOD))
+    packed = gzip.compress(SENTENCES * 50)
+    (tmp_path / "text-only.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(UserError, match=r"text-only\.jsonl\.gz cannot be read"):
+        dataset.text_only()
+    (tmp_path / "text-only.jsonl").write_bytes(SENTENCES)
+    with pytest.raises(UserError, match=r"has both text-only\.jsonl and text-only\.jsonl\.gz"):
+        dataset.text_only()
 
 
 def test_written_rows_are_read_again(tmp_path: Path) -> None:

@@ -38,6 +38,25 @@ def test_one_sentence_an_image_from_the_translations(dataset: Dataset) -> None:
     assert found[1].images == [f"{number}.png" for number in range(4, 12)]
 
 
+def test_translations_of_any_dataset(dataset: Dataset) -> None:
+    protocol = find_protocol("parallel")
+    found = pools(dataset, protocol, "test")
+    assert [(pool.lang, len(pool.images), len(pool.texts)) for pool in found] == [("en", 8, 8), ("fr", 8, 8)]
+    assert found[0].texts == [f"one of {number}" for number in range(4, 12)]
+    assert [pool.lang for pool in pools(dataset, protocol, "test", ["fr"])] == ["fr"]
+    later = dataset.rows[5].model_copy(update={"split": "val"})
+    with_val = Dataset(dataset.path, [*dataset.rows, later])
+    assert [pool.texts for pool in pools(with_val, protocol, protocol.split("val"))] == [
+        ["one of 5"],
+        ["une de 5"],
+    ]
+    with pytest.raises(UserError, match="no parallel sentences in ar in split test"):
+        pools(dataset, protocol, "test", ["ar"])
+    bare = Dataset(dataset.path, [row.model_copy(update={"parallel": {}}) for row in dataset.rows])
+    with pytest.raises(UserError, match="no parallel sentences in any language in split test"):
+        pools(bare, protocol, "test")
+
+
 def test_captions_serve_where_there_are_no_translations(dataset: Dataset) -> None:
     bare = Dataset(dataset.path, [row.model_copy(update={"parallel": {}}) for row in dataset.rows])
     protocol = dataclasses.replace(PROTOCOLS["multi30k-task1"], images=12)

@@ -151,7 +151,7 @@ def read(path: Path) -> Reader:
 
 def test_the_page_marks_right_and_wrong_and_asks_for_nothing(embedded: Embedded, tmp_path: Path) -> None:
     drawn = examples(embedded, seed=7)
-    found = drawn.queries
+    found = [*drawn.queries, *(query for each in drawn.same for query in each.queries)]
     path = tmp_path / "out" / "page.html"
     write_page(path, measure(embedded), drawn)
     page = read(path)
@@ -160,7 +160,8 @@ def test_the_page_marks_right_and_wrong_and_asks_for_nothing(embedded: Embedded,
     assert marks.count("right") == sum(answers) > 0
     assert marks.count("wrong") == len(answers) - sum(answers) > 0
     sources = [attrs.get("src") or "" for tag, attrs in page.tags if tag == "img"]
-    assert len(sources) == sum(len(each.answers) if each.direction == "t2i" else 1 for each in found)
+    shown = sum(len(each.answers) if each.direction == "t2i" else 1 for each in found)
+    assert len(sources) == shown + len(drawn.same)
     assert all(source.startswith("data:image/jpeg;base64,") for source in sources)
     assert not any(tag in ("script", "link", "iframe") for tag, _ in page.tags)
     assert "http" not in re.sub(r'http-equiv="[^"]*"|base64,[^"]*', "", path.read_text(encoding="utf-8"))
@@ -170,6 +171,45 @@ def test_the_page_marks_right_and_wrong_and_asks_for_nothing(embedded: Embedded,
     assert sum(attrs.get("dir") == "auto" for _, attrs in page.tags) == sum(
         1 if each.direction == "t2i" else len(each.answers) for each in found
     )
+
+
+def test_the_same_question_is_asked_in_all_languages(embedded: Embedded) -> None:
+    found = examples(embedded, same=5, seed=1).same
+    assert len({each.image for each in found}) == len(found) == 5
+    assert found == examples(embedded, same=5, seed=1, queries=0).same
+    assert [each.image for each in found] != [each.image for each in examples(embedded, same=5, seed=2).same]
+    for question in found:
+        assert int(question.image[:-4]) >= 2  # the others have no sentence in German
+        assert question.together is None
+        assert [query.lang for query in question.queries] == [pool.lang for pool in embedded.pools]
+        for query, pool, scorer in zip(question.queries, embedded.pools, embedded.scorers, strict=True):
+            text = pool.texts.index(query.query)
+            assert pool.images[pool.image_of[text]] == question.image
+            assert query.rank == ranks(scorer, pool.image_of).t2i[text] + 1
+            assert [answer.right for answer in query.answers] == [
+                answer.item == question.image for answer in query.answers
+            ]
+
+
+def test_the_page_shows_the_same_question_only_where_there_are_languages(
+    dataset: Dataset, hashed: Any, tmp_path: Path
+) -> None:
+    heading = "The same question in all languages"
+    path = tmp_path / "page.html"
+    for languages, shown in ((["en"], False), (["en", "ar"], True)):
+        found = embed([hashed()], dataset, languages=languages)
+        drawn = examples(found)
+        write_page(path, measure(found), drawn)
+        page = read(path)
+        assert (heading in page.text) == shown
+        assert len(drawn.same) == 3 * shown
+        asked = sum(attrs.get("class") == "asked" for _, attrs in page.tags)
+        assert asked == 2 * len(drawn.same)
+    arabic = drawn.same[0].queries[1]
+    assert arabic.lang == "ar"
+    right = [attrs for tag, attrs in page.tags if tag == "q" and attrs.get("lang") == "ar"]
+    assert len(right) == 4 + 3
+    assert all(attrs["dir"] == "auto" for attrs in right)
 
 
 def test_captions_and_names_cannot_become_markup(embedded: Embedded, tmp_path: Path) -> None:

@@ -7,10 +7,16 @@ from torch import nn
 
 from lingvis.image import table as table_module
 from lingvis.image.augment import IMAGE_AUGMENTS, DropVectors, DropVectorsScaled
-from lingvis.image.encoders import IMAGE_ENCODERS, ResidualMLP
+from lingvis.image.encoders import IMAGE_ENCODERS, MLP, ResidualMLP
 from lingvis.image.table import FeatureTable
 from lingvis.normalization import MaskedBatchNorm
 from lingvis.types import Tokens
+
+OPTIONS: dict[str, dict[str, float]] = {
+    "linear": {},
+    "residual_mlp": {"hidden": 4},
+    "mlp": {"hidden": 4, "dropout": 0.0},
+}
 
 
 def ragged(seed: int = 0) -> Tokens:
@@ -33,6 +39,19 @@ def test_masked_batch_norm_equals_batch_norm_of_the_valid_vectors() -> None:
     torch.testing.assert_close(got, plain(tokens.values[tokens.mask]))
 
 
+def test_masked_batch_norm_computes_in_the_numbers_of_its_statistics() -> None:
+    tokens = ragged()
+    exact = MaskedBatchNorm(8).double()
+    values = tokens.values.double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda given: exact(given, tokens.mask)[tokens.mask], (values,))
+    half, single = MaskedBatchNorm(8), MaskedBatchNorm(8)
+    rough = tokens.values.bfloat16()
+    half(rough, tokens.mask)
+    single(rough.float(), tokens.mask)
+    assert half.running_var is not None and half.running_var.dtype == torch.float32
+    assert torch.equal(half.running_var, single.running_var)  # type: ignore[arg-type]
+
+
 def test_residual_mlp_is_the_sum_of_both_branches_one_vector_at_a_time() -> None:
     encoder = ResidualMLP(input_dim=8, dim=5, hidden=4).eval()
     tokens = ragged()
@@ -47,9 +66,37 @@ def test_residual_mlp_is_the_sum_of_both_branches_one_vector_at_a_time() -> None
             torch.testing.assert_close(got[b, k], expected)
 
 
+def test_mlp_equals_layers_over_the_valid_vectors() -> None:
+    torch.manual_seed(0)
+    encoder = MLP(input_dim=8, dim=5, hidden=4, dropout=0.5)
+    plain = nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 5))
+    state = encoder.state_dict()
+    for place, name in ((0, "inner"), (3, "outer")):
+        plain[place].load_state_dict({key: state[f"{name}.{key}"] for key in ("weight", "bias")})
+    tokens = ragged()
+    with torch.no_grad():
+        plain(tokens.values[tokens.mask])  # one training step of statistics on each side
+        encoder(tokens)
+        encoder.eval(), plain.eval()
+        got = encoder(tokens)
+        torch.testing.assert_close(got.values[tokens.mask], plain(tokens.values[tokens.mask]))
+    assert torch.equal(got.mask, tokens.mask)
+    assert got.values.shape == (6, 9, 5)
+
+
+@pytest.mark.parametrize("name", ["mlp", "residual_mlp"])
+def test_dropout_acts_in_training_only(name: str) -> None:
+    options = {**OPTIONS[name], "dropout": 0.9}
+    encoder = IMAGE_ENCODERS.get(name)(input_dim=8, dim=5, **options)
+    tokens = ragged()
+    assert not torch.equal(encoder(tokens).values, encoder(tokens).values)
+    encoder.eval()
+    assert torch.equal(encoder(tokens).values, encoder(tokens).values)
+
+
 def test_padding_does_not_change_what_an_encoder_learns_from() -> None:
     for entry in IMAGE_ENCODERS:
-        options = {"hidden": 4} if entry.name == "residual_mlp" else {}
+        options = OPTIONS[entry.name]
         torch.manual_seed(0)
         encoder = entry.factory(input_dim=8, dim=5, **options)
         tokens = ragged()

@@ -13,7 +13,7 @@ from lingvis.types import Clock
 MARGIN = 0.2
 
 
-def naive(scores: Tensor, positives: Tensor, *, hardest: bool) -> float:
+def naive(scores: Tensor, positives: Tensor, *, hardest: bool, margin: float = MARGIN) -> float:
     total = 0.0
     images, texts = scores.shape
     for i in range(images):
@@ -21,12 +21,12 @@ def naive(scores: Tensor, positives: Tensor, *, hardest: bool) -> float:
             if not positives[i, t]:
                 continue
             row = [
-                max(0.0, MARGIN + float(scores[i, u] - scores[i, t]))
+                max(0.0, margin + float(scores[i, u] - scores[i, t]))
                 for u in range(texts)
                 if not positives[i, u]
             ]
             column = [
-                max(0.0, MARGIN + float(scores[j, t] - scores[i, t]))
+                max(0.0, margin + float(scores[j, t] - scores[i, t]))
                 for j in range(images)
                 if not positives[j, t]
             ]
@@ -69,6 +69,16 @@ def test_hinges_of_many_positives_and_pairs_that_take_no_part(seed: int) -> None
         assert float(loss.detach()) == pytest.approx(naive(scores.detach(), positives, hardest=hardest))
         assert torch.isfinite(grad).all()
         assert (grad[fate > 0.8] == 0).all()
+
+
+def test_negatives_exactly_the_margin_below_and_scores_of_any_size() -> None:
+    """Whole numbers and a margin of one: many hinges stand at their kink, where both countings must agree."""
+    _, positives = batch(0)
+    scores = torch.randint(-20, 20, (5, 11), generator=torch.Generator().manual_seed(4)).double()
+    loss = hinge_all(scores, positives, 1.0)
+    assert float(loss) == naive(scores, positives, hardest=False, margin=1.0)
+    ties = scores.unsqueeze(1) + 1 == scores.unsqueeze(2)
+    assert (ties & positives.unsqueeze(2) & ~positives.unsqueeze(1)).any()
 
 
 def test_the_gradient_of_all_hinges_is_that_of_the_written_out_sum() -> None:

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from lingvis.config import parse_recipe
 from lingvis.errors import UserError
-from lingvis.recipes.build import build_model, load_recipe, recipe_names, recipe_text
+from lingvis.recipes.build import build_model, build_tokenizer, load_recipe, recipe_names, recipe_text
+from lingvis.text.bank import TokenBank
+from lingvis.text.latent import Assignment
 from lingvis.text.tokenizers import Vocabulary
-from lingvis.types import TextBatch, Tokens
+from lingvis.types import Tokens
 
 WITHOUT_DOWNLOAD = [name for name in recipe_names() if "bert" not in name]
+TEXTS = ["A red dog.", "the dog is red and green", "Ein Hund ist rot.", "Ein grüner Hund"]
+LANGS = ["en", "en", "de", "de"]
 VOCABULARY = Vocabulary(size=30, pad=0, mask=4, special=(0, 1, 2, 3, 4))
 
 
@@ -36,12 +42,46 @@ def test_values_of_the_papers() -> None:
         assert (recipe.training.batch_size, recipe.training.clip, recipe.schedule.epochs) == (128, 2.0, [15])
 
 
+def test_values_of_the_papers_on_many_languages() -> None:
+    small, large, bert = (load_recipe(name) for name in ("s_liwe", "l_liwe", "bert_gru"))
+    assert (small.text.words.options["letter_dim"], large.text.words.options["letter_dim"]) == (24, 120)
+    for recipe in (small, large):
+        assert recipe.objective.options == {"margin": 0.2, "schedule": "exponential", "base": 0.991}
+        inner = {"name": "ranking", "margin": 0.2, "schedule": "exponential", "base": 0.91}
+        assert recipe.terms["captions"].options == {
+            "on": "sentence",
+            "languages": "different",
+            "objective": inner,
+        }
+    assert bert.optimizer.factors == {"text.words": 0.0}
+    smalr, hem, la = (load_recipe(name) for name in ("smalr", "hem", "la"))
+    assert smalr.terms["masked"].weight == 1e-4
+    assert smalr.terms["masked"].options == {"p": 0.2}
+    assert {name: term for name, term in smalr.terms.items() if name != "masked"} == hem.terms
+    assert [recipe.text.words.options["own"] for recipe in (smalr, hem, la)] == [5000, 5000, 0]
+    for recipe in (smalr, hem, la):
+        assert recipe.pretraining.options["tokens"] == 40_000
+        assert (recipe.pretraining.options["explore"], recipe.pretraining.options["among"]) == (0.2, 20)
+        assert (recipe.objective.options["margin"], recipe.objective.options["hardest"]) == (0.05, 10)
+        assert recipe.objective.options["text_weight"] == 1.5
+
+
 @pytest.mark.parametrize("name", WITHOUT_DOWNLOAD)
 def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None:
-    recipe = load_recipe(name)
-    model = build_model(recipe, feature_dim=16, vocabulary=VOCABULARY).eval()
+    recipe = load_recipe(name, ["text.tokenizer.min_count=1"])
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(TEXTS, LANGS)
+    start: dict[str, Any] = {}
+    if recipe.pretraining.name == "latent":
+        tokens = torch.arange(tokenizer.vocabulary.size) % 3
+        start["assignment"] = Assignment(tokens, torch.randn(3, recipe.text.words.options["dim"]))
+    model = build_model(
+        recipe, feature_dim=16, vocabulary=tokenizer.vocabulary, languages=2, start=start
+    ).eval()
+    bank = TokenBank(
+        tokenizer=tokenizer, texts=TEXTS, langs=LANGS, languages=["en", "de"], device=torch.device("cpu")
+    )
     values, mask = torch.randn(3, 4, 16), torch.ones(3, 4, dtype=torch.bool)
-    ids = torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]])
     with torch.inference_mode():
         image_emb = model.encode_images(Tokens(values, mask))
         padded = Tokens(
@@ -49,12 +89,22 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
             torch.cat([mask, torch.zeros(3, 2, dtype=torch.bool)], 1),
         )
         torch.testing.assert_close(model.encode_images(padded), image_emb)
-        text_emb = model.encode_texts(TextBatch(ids, ids != 0))
-        alone = model.encode_texts(TextBatch(ids[1:, :3], ids[1:, :3] != 0))
-        torch.testing.assert_close(text_emb[1:], alone)
+        text_emb = model.encode_texts(bank.batch(np.arange(4)))
+        turned = model.encode_texts(bank.batch(np.array([3, 0, 2, 1])))  # four runs of languages, not two
+        torch.testing.assert_close(turned, text_emb[[3, 0, 2, 1]])
+        for row in range(4):
+            alone = model.encode_texts(bank.batch(np.array([row])))
+            torch.testing.assert_close(text_emb[row : row + 1], alone)
+        emb, reading = model.read_texts(bank.batch(np.arange(4)))
+        torch.testing.assert_close(emb, text_emb)
         scores = model.similarity(image_emb, text_emb)
-    assert scores.shape == (3, 2)
+    for row in range(4):
+        valid = reading.words.values[row][reading.words.mask[row]]
+        torch.testing.assert_close(reading.average[row], valid.mean(dim=0))
+    assert scores.shape == (3, 4)
     torch.testing.assert_close(image_emb.norm(dim=1), torch.ones(3))
+    torch.testing.assert_close(text_emb.norm(dim=1), torch.ones(4))
+    assert (text_emb[0] - text_emb[1]).abs().max() > 1e-3
 
 
 def test_parameter_counts_of_the_reference() -> None:
@@ -110,7 +160,7 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ("objective.margins=1", "unknown key objective.margins; allowed: margin, schedule"),
         ("objective.margin='wide'", "objective.margin"),
         ("objective.schedule='sometimes'", "objective.schedule"),
-        ("text.encoder.dim=512", "image.encoder.dim is 1024 but text.encoder.dim is 512"),
+        ("text.encoder.dim=512", "image.encoder.dim is 1024 but text.encoder.dim (or text.head.dim) is 512"),
         ("image.encoder.input_dim=5", "unknown key image.encoder.input_dim"),
         ("image.encoder.dim=-1", "image.encoder.dim"),
         ("text.tokenizer.min_count=0", "text.tokenizer.min_count"),
@@ -118,6 +168,30 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ("objective.margin=-0.2", "objective.margin"),
         ("training.epochs", "not of the form section.key=value"),
         ("name.first=x", "name is a value, not a section"),
+        ("training.average=1.0", "training.average"),
+        ("training.sampling.name=pictures", "unknown sampling 'pictures'; choose one of: captions, images"),
+        ("training.sampling.passes=2", "unknown key training.sampling.passes; allowed: bucket, temperature"),
+        ("pretraining.name=some", "unknown pre-training 'some'; choose one of: none"),
+        ("text.head.name=round", "unknown text head 'round'"),
+        ("terms.mine={name = 'pairs'}", "terms.mine.weight is missing"),
+        ("terms.mine={name = 'pear', weight = 1}", "unknown training term 'pear'; choose one of: pairs"),
+        (
+            "terms.mine={name = 'pairs', weight = 1, on = 'sentence', languages = 'any'}",
+            "terms.mine.objective: term pairs gives none and needs one",
+        ),
+        (
+            "terms.mine={name = 'pairs', weight = 1, on = 'x', languages = 'any', "
+            "objective = {name = 'contrastive', temperature = 0.1}}",
+            "terms.mine.on",
+        ),
+        (
+            "terms.mine={name = 'language_adversary', weight = 1, objective = {name = 'ranking'}}",
+            "term language_adversary has none; leave it out",
+        ),
+        (
+            "terms.mine={name = 'pairs', weight = -1, on = 'sentence', languages = 'any', objective = {name = 'wings'}}",
+            "terms.mine.objective: unknown objective 'wings'",
+        ),
     ],
 )
 def test_wrong_values_get_a_sentence(override: str, sentence: str) -> None:
@@ -132,7 +206,7 @@ def test_recipes_from_files(tmp_path: Path) -> None:
     assert load_recipe(str(file)).objective.options["margin"] == 0.3
     with pytest.raises(UserError, match="no recipe file"):
         load_recipe(str(tmp_path / "other.toml"))
-    with pytest.raises(UserError, match="unknown recipe 'vse'; choose one of: demo"):
+    with pytest.raises(UserError, match="unknown recipe 'vse'; choose one of: bert_gru, "):
         load_recipe("vse")
     file.write_bytes(b"name = '\xff'")
     with pytest.raises(UserError, match="not UTF-8 at byte 8"):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +126,7 @@ def test_what_does_not_fit_is_said() -> None:
         make(assignment=None)
     with pytest.raises(UserError, match=r"vector_dim is 5 for 15 words"):
         make(vector_dim=5)
-    values = {"words": {"name": "hybrid", "own": -1}, "right": {"name": "hybrid", "own": 0}}
+    values = {"words": {"name": "hybrid", "own": -1}, "right": {"name": "hybrid", "own": 0, "dim": 3}}
     provided = ("vocabulary", "vectors", "assignment", "folder")
     assert "own" in part_problems("words", values, WORDS, provided=provided)[0]
     assert part_problems("right", values, WORDS, provided=provided) == []
@@ -171,12 +170,12 @@ def test_exploring_takes_any_of_the_best_as_often() -> None:
     best = scores(part, 7).topk(3).indices.tolist()
     word = TextBatch(torch.tensor([[7, 7]]), torch.ones(1, 2, dtype=torch.bool), ((0, 1),))
     counts = dict.fromkeys(best, 0)
-    for _ in range(3000):
+    for _ in range(1200):
         values = part(word).values[0]
         assert torch.equal(values[0], values[1])
         counts[int((part.tokens - values[0]).abs().sum(dim=1).argmin())] += 1
     for token, share in zip(best, (0.6, 0.2, 0.2), strict=True):
-        assert counts[token] / 3000 == pytest.approx(share, abs=0.04)
+        assert counts[token] / 1200 == pytest.approx(share, abs=0.05)
     assert torch.equal(part.eval()(word).values[0, 0], part.tokens[best[0]])
 
 
@@ -203,7 +202,7 @@ def test_the_choice_learns_straight_through() -> None:
 def test_words_without_a_vector_do_not_all_fall_together() -> None:
     vectors = floats(15, 4)
     vectors[9:] = 0
-    assert len(attention(vectors=vectors, latent=50).assignment().token_of[9:].unique()) > 1
+    assert len(set(attention(vectors=vectors, latent=50).assignment().token_of[9:].tolist())) > 1
 
 
 def test_exploring_more_tokens_than_there_are_is_refused() -> None:
@@ -224,7 +223,7 @@ def test_pretraining_gives_translations_near_tokens() -> None:
         return -torch.where(positives, scores.mul(10).log_softmax(dim=1), 0.0).sum() / len(scores)
 
     def train() -> tuple[LatentAttention, list[float]]:
-        part = attention(vocabulary=vocabulary, vectors=floats(13, 4), latent=30, dim=8, explore=0.2)
+        part = attention(vocabulary=vocabulary, vectors=floats(13, 16), latent=100, dim=8, explore=0.2)
         return part, pretrain(part, [(batch, groups)] * 100, objective=objective, lr=0.02)
 
     part, losses = train()

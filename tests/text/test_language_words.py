@@ -23,9 +23,9 @@ def fitted(**options: Any) -> LanguageWordTokenizer:
 
 
 def ids(tokenizer: LanguageWordTokenizer, text: str, lang: str) -> list[int]:
-    first, *inner, last = tokenizer([text], [lang])[0].tolist()
-    assert (first, last) == (START, END)
-    return inner
+    found = [int(each) for each in tokenizer([text], [lang])[0]]
+    assert (found[0], found[-1]) == (START, END)
+    return found[1:-1]
 
 
 def test_every_language_has_a_block_by_frequency() -> None:

@@ -140,6 +140,10 @@ def test_what_is_kept_never_outlives_the_weights(name: str) -> None:
     def average() -> None:
         torch._foreach_lerp_(list(part.parameters()), list(other.parameters()), 0.5)
 
+    def swap() -> None:
+        state = list(part.state_dict().values())
+        torch._foreach_copy_(state, [value * 1.2 for value in state])
+
     def optimise() -> None:
         part.requires_grad_(True)
         for each in part.parameters():
@@ -171,7 +175,7 @@ def test_what_is_kept_never_outlives_the_weights(name: str) -> None:
         part.double()
 
     with torch.no_grad():
-        for change in (scale, average, optimise, load, assign, train, widen):
+        for change in (scale, average, swap, optimise, load, assign, train, widen):
             before = part(batch).values.clone()
             change()
             after = part(batch).values
@@ -191,6 +195,16 @@ def test_another_tokenizers_ids_do_not_find_old_vectors() -> None:
         second = part(TextBatch(ids, ids > 0, words=two)).values
         assert not torch.equal(first, second)
         torch.testing.assert_close(second[0], part.compose(two))
+
+
+def test_what_inference_mode_kept_can_be_added_to_outside_it() -> None:
+    part, batch = MAKERS["char_gru"]().eval(), some_batch()
+    words = SpelledWords(torch.tensor([40, 50]), torch.tensor([[5, 6, 0, 0, 0], [6, 5, 0, 0, 0]]))
+    with torch.inference_mode():
+        part(batch)
+    with torch.no_grad():
+        added = part(TextBatch(words.ids[None], words.ids[None] > 0, words=words)).values[0]
+        torch.testing.assert_close(added, part.compose(words))
 
 
 def test_words_without_a_lasting_id_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import torch
 from lingvis.errors import UserError
 from lingvis.text.augment import ChangeWords
 from lingvis.text.bank import TokenBank
+from lingvis.text.characters import CharacterTokenizer
 from lingvis.text.segment import words
 from lingvis.text.tokenizers import END, MASK, PAD, START, UNKNOWN, WordTokenizer
 from lingvis.text.words import WordEmbedding
@@ -56,18 +57,6 @@ def test_a_vocabulary_of_nothing_is_refused() -> None:
         WordTokenizer(min_count=5).fit(["a b"], ["en"])
 
 
-def test_bank_pads_like_a_naive_loop() -> None:
-    tokenizer = fitted()
-    texts = ["a", "a b a", "", "b b"]
-    bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=["en"] * 4, device=torch.device("cpu"))
-    rows = np.array([3, 1, 2])
-    batch = bank.batch(rows)
-    for position, row in enumerate(rows):
-        ids = tokenizer([texts[row]], ["en"])[0].tolist()
-        assert batch.ids[position].tolist() == ids + [PAD] * (5 - len(ids))
-        assert batch.mask[position].tolist() == [True] * len(ids) + [False] * (5 - len(ids))
-
-
 def test_padding_has_a_zero_vector() -> None:
     part = WordEmbedding(vocabulary=fitted().vocabulary, dim=3)
     assert part.table.weight[PAD].tolist() == [0, 0, 0]
@@ -113,6 +102,60 @@ def test_a_sentence_never_becomes_empty() -> None:
     bare = TextBatch(torch.tensor([[7, 8]]), torch.ones(1, 2, dtype=torch.bool))
     changed = ChangeWords(vocabulary=tokenizer.vocabulary, p=1.0, masked=0.0, replaced=0.0)(bare)
     assert int(changed.mask.sum()) > 0
+
+
+def spelled(count: int) -> tuple[TextBatch, CharacterTokenizer]:
+    """The same sentence of eight words again and again; its words are filled up as in training."""
+    tokenizer = CharacterTokenizer(word_length=4)
+    sentence = " ".join(f"w{n}" for n in range(8))
+    tokenizer.fit([sentence], ["en"])
+    bank = TokenBank(
+        tokenizer=tokenizer,
+        texts=[sentence] * count,
+        langs=["en"] * count,
+        languages=["en"],
+        device=torch.device("cpu"),
+    )
+    rows = np.arange(count)
+    words_of_batch = torch.from_numpy(bank.words(rows, multiple=64))
+    return bank.gather(torch.from_numpy(rows), 10, runs=bank.runs(rows), words=words_of_batch), tokenizer
+
+
+def test_spelled_words_are_replaced_by_any_word_of_the_batch_alike() -> None:
+    torch.manual_seed(0)
+    batch, tokenizer = spelled(1000)
+    assert batch.words is not None and len(batch.words.ids) == 64
+    part = ChangeWords(vocabulary=tokenizer.vocabulary, p=1.0, masked=0.2, replaced=0.8)
+    changed = part(batch)
+    assert changed.words is batch.words
+    assert changed.runs == batch.runs == ((0, 1000),)
+    inner = changed.ids[:, 1:-1]
+    assert float((inner == MASK).float().mean()) == pytest.approx(0.2, abs=0.02)
+    replaced = inner[inner != MASK]
+    own = sorted(set(batch.ids[0, 1:-1].tolist()))
+    shares = [float((replaced == word).float().mean()) for word in own]
+    assert sum(shares) == pytest.approx(1.0)  # nothing but words of the batch, which can all be spelled
+    np.testing.assert_allclose(shares, 1 / 8, atol=0.02)
+    assert (changed.ids[:, 0] == START).all() and (changed.ids[:, -1] == END).all()
+
+
+@pytest.mark.parametrize("multiple", [1, 64])
+def test_a_spelled_batch_without_a_word_stays_as_it_is(multiple: int) -> None:
+    tokenizer = CharacterTokenizer(word_length=4)
+    tokenizer.fit(["w"], ["en"])
+    bank = TokenBank(
+        tokenizer=tokenizer,
+        texts=["...", "!"],
+        langs=["en"] * 2,
+        languages=["en"],
+        device=torch.device("cpu"),
+    )
+    rows = np.arange(2)
+    found = torch.from_numpy(bank.words(rows, multiple=multiple))
+    batch = bank.gather(torch.from_numpy(rows), 2, runs=bank.runs(rows), words=found)
+    changed = ChangeWords(vocabulary=tokenizer.vocabulary, p=1.0, masked=0.0, replaced=1.0)(batch)
+    assert changed.ids.tolist() == [[START, END]] * 2
+    assert changed.mask.all()
 
 
 def test_words_rest_in_evaluation() -> None:

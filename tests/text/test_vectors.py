@@ -79,7 +79,7 @@ def test_text_malformed(tmp_path: Path, content: bytes, sentence: str) -> None:
         read_text_vectors(file, {"a", "b"})
 
 
-@pytest.mark.parametrize("content", [b"a 1 2\n", gzip.compress(VEC.encode())[:-9]])
+@pytest.mark.parametrize("content", [b"a 1 2\n", gzip.compress(VEC.encode())[:-9]], ids=["plain", "cut"])
 def test_text_bad_gzip(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "bad.vec.gz"
     file.write_bytes(content)
@@ -205,6 +205,7 @@ def test_store_round_trip_and_lookup(tmp_path: Path) -> None:
     assert vectors.manifest == written.manifest
     assert (vectors.languages, vectors.dim) == (["de", "zh"], 3)
     assert names(tmp_path) == ["mine"]
+    assert len({file.stat().st_mode for file in vectors.path.iterdir()}) == 1  # readable by the same people
     assert vectors.manifest.languages["de"].missing == 7
     values, found = vectors.lookup(["läuft", "absent", "hund", "läuft"], "de")
     assert values.dtype == np.float32

@@ -4,58 +4,16 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from lingvis.errors import UserError
-from lingvis.training.batches import batch_count, epoch_batches
+from lingvis.training.average import WeightAverage
 from lingvis.training.checkpoint import FILE, TrainingState, load_checkpoint, save_checkpoint
 from lingvis.training.log import RunLog, draw_curves, read_log
 from lingvis.training.optimizer import make_optimizer, make_schedule, set_rate
-from lingvis.training.watch import COLLAPSE_STEPS, LossWatch
-
-
-@pytest.mark.parametrize(("captions", "bucket"), [(100, 1), (100, 3), (97, 2), (7, 5), (33, 1)])
-def test_every_caption_comes_once_an_epoch(captions: int, bucket: int) -> None:
-    lengths = np.random.default_rng(0).integers(1, 30, captions)
-    batches = epoch_batches(lengths, batch_size=8, bucket=bucket, seed=1, epoch=2)
-    assert sorted(np.concatenate(batches).tolist()) == list(range(captions))
-    assert len(batches) == batch_count(captions, 8)
-    assert min(len(batch) for batch in batches) > 1
-
-
-def test_batches_depend_on_seed_and_epoch_alone() -> None:
-    lengths = np.arange(50)
-
-    def order(seed: int, epoch: int) -> list[int]:
-        batches = epoch_batches(lengths, batch_size=8, bucket=2, seed=seed, epoch=epoch)
-        return [int(row) for batch in batches for row in batch]
-
-    assert order(0, 0) == order(0, 0)
-    assert order(0, 0) != order(0, 1)
-    assert order(0, 0) != order(1, 0)
-
-
-@pytest.mark.parametrize("bucket", [1, 3])
-def test_captions_meet_others_in_every_epoch(bucket: int) -> None:
-    def company(epoch: int) -> set[frozenset[int]]:
-        batches = epoch_batches(np.full(80, 5), batch_size=8, bucket=bucket, seed=0, epoch=epoch)
-        return {frozenset(batch.tolist()) for batch in batches}
-
-    assert not company(0) & company(1)
-    assert frozenset(range(8)) not in company(0)
-
-
-def test_buckets_bring_like_lengths_together() -> None:
-    lengths = np.random.default_rng(0).integers(3, 40, 4000)
-
-    def padding(bucket: int) -> int:
-        batches = epoch_batches(lengths, batch_size=32, bucket=bucket, seed=0, epoch=0)
-        return sum(int(lengths[batch].max()) * len(batch) for batch in batches) - int(lengths.sum())
-
-    assert padding(20) < padding(1) / 5
+from lingvis.training.watch import COLLAPSE_STEPS, Loss, LossWatch
 
 
 def two_parts() -> nn.Module:
@@ -68,11 +26,15 @@ def two_parts() -> nn.Module:
     )
 
 
+def named(model: nn.Module) -> dict[str, nn.Parameter]:
+    return dict(model.named_parameters())
+
+
 def test_factors_scale_and_freeze_by_the_longest_prefix() -> None:
     model = two_parts()
     before = {name: value.clone() for name, value in model.state_dict().items()}
     optimizer = make_optimizer(
-        model, name="adam", lr=1.0, weight_decay=0.0, factors={"text": 0.1, "text.words": 0.0}
+        named(model), name="adam", lr=1.0, weight_decay=0.0, factors={"text": 0.1, "text.words": 0.0}
     )
     assert {name for name, p in model.named_parameters() if not p.requires_grad} == {
         "text.words.weight",
@@ -91,9 +53,19 @@ def test_factors_scale_and_freeze_by_the_longest_prefix() -> None:
 
 def test_factors_that_name_nothing_or_freeze_all_are_refused() -> None:
     with pytest.raises(UserError, match=r"text\.word, which no parameter has"):
-        make_optimizer(two_parts(), name="adam", lr=1, weight_decay=0, factors={"text.word": 0.1})
+        make_optimizer(named(two_parts()), name="adam", lr=1, weight_decay=0, factors={"text.word": 0.1})
     with pytest.raises(UserError, match="freezes every parameter"):
-        make_optimizer(two_parts(), name="adam", lr=1, weight_decay=0, factors={"text": 0, "image": 0})
+        make_optimizer(named(two_parts()), name="adam", lr=1, weight_decay=0, factors={"text": 0, "image": 0})
+
+
+def test_what_a_part_has_frozen_itself_stays_frozen() -> None:
+    model = two_parts()
+    parameters = named(model)
+    parameters["text.words.weight"].requires_grad_(False)
+    optimizer = make_optimizer(parameters, name="adam", lr=1.0, weight_decay=0.5, factors={"text.words": 2.0})
+    assert not parameters["text.words.weight"].requires_grad
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    assert held == {id(p) for name, p in parameters.items() if name != "text.words.weight"}
 
 
 def test_schedules() -> None:
@@ -114,50 +86,74 @@ def test_schedules() -> None:
     assert cosine(39, 3) < 0.02
 
 
+def told(total: float, matching: float, blind: float) -> Loss:
+    return Loss(torch.tensor(total), torch.tensor(matching), torch.tensor(blind))
+
+
 def test_watch_names_the_step_of_a_non_finite_loss() -> None:
     watch = LossWatch()
     for step, loss in enumerate([3.0, 2.0, float("nan"), 1.0], start=1):
-        watch.add(step, torch.tensor(loss), torch.tensor(10.0), torch.tensor(1.0))
+        watch.add(step, told(loss, 1.0, 10.0), torch.tensor(1.0))
     with pytest.raises(UserError, match="loss became nan at step 3; a checkpoint"):
         watch.flush()
-    watch.add(5, torch.tensor(1.0), torch.tensor(10.0), torch.tensor(float("inf")))
+    watch.add(5, told(1.0, 1.0, 10.0), torch.tensor(float("inf")))
     with pytest.raises(UserError, match="gradient became inf at step 5"):
         watch.flush()
 
 
 def test_watch_finds_a_collapse_and_not_a_slow_start() -> None:
-    blind = torch.tensor(51.2)
+    """Terms beside the objective go on falling: only the part between pictures and sentences tells."""
+    norm = torch.tensor(1.0)
     watch = LossWatch()
     for step in range(COLLAPSE_STEPS - 1):
-        watch.add(step, torch.tensor(51.25), blind, blind)
-    assert len(watch.flush()) == COLLAPSE_STEPS - 1
-    watch.add(998, torch.tensor(50.0), blind, blind)  # one better step and the count starts anew
-    watch.add(999, torch.tensor(51.2), blind, blind)
+        watch.add(step, told(90.0 - step / 10, 51.25, 51.2), norm)
+    records = watch.flush()
+    assert [record.loss for record in records] == pytest.approx(
+        [90.0 - n / 10 for n in range(COLLAPSE_STEPS - 1)]
+    )
+    watch.add(998, told(51.2, 50.0, 51.2), norm)  # one better step and the count starts anew
+    watch.add(999, told(51.2, 51.2, 51.2), norm)
     assert watch.flush()
     for step in range(1000, 1000 + COLLAPSE_STEPS):
-        watch.add(step, torch.tensor(51.2), blind, blind)
+        watch.add(step, told(70.0 - step / 100, 51.2, 51.2), norm)
     with pytest.raises(UserError, match=r"collapsed: the loss has stuck at 51\.2"):
         watch.flush()
 
 
-def trained(steps: int) -> tuple[nn.Module, torch.optim.Optimizer]:
+Trained = tuple[nn.Module, WeightAverage, torch.optim.Optimizer]
+
+
+def trained(steps: int, decay: float = 0.9) -> Trained:
+    """A model, what is kept of its past weights, and its optimiser after some steps."""
     model = two_parts()
-    optimizer = make_optimizer(model, name="adamw", lr=0.1, weight_decay=0.01, factors={"image": 0.5})
-    for _ in range(steps):
+    average = WeightAverage(model, decay)
+    made: Trained = (
+        model,
+        average,
+        make_optimizer(named(model), name="adamw", lr=0.1, weight_decay=0.01, factors={"image": 0.5}),
+    )
+    go_on(made, range(steps))
+    return made
+
+
+def go_on(made: Trained, steps: range) -> None:
+    model, average, optimizer = made
+    for step in steps:
         optimizer.zero_grad()
         sum((p**2).sum() for p in model.parameters()).backward()  # type: ignore[union-attr]
         optimizer.step()
-    return model, optimizer
+        average.update(step + 1)
 
 
-def test_checkpoint_brings_everything_back(tmp_path: Path) -> None:
-    model, optimizer = trained(3)
+@pytest.mark.parametrize("decay", [0.0, 0.9])
+def test_checkpoint_brings_everything_back(decay: float, tmp_path: Path) -> None:
+    model, average, optimizer = made = trained(3, decay)
     state = TrainingState(
         "me", step=3, epoch=1, batch=2, best_score=4.5, best_epoch=1, best=dict(model.state_dict())
     )
-    save_checkpoint(tmp_path, state, model, optimizer)
-    other, other_optimizer = trained(0)
-    found = load_checkpoint(tmp_path, "me", other, other_optimizer)
+    save_checkpoint(tmp_path, state, *made)
+    other, other_average, other_optimizer = again = trained(0, decay)
+    found = load_checkpoint(tmp_path, "me", *again)
     assert (found.step, found.epoch, found.batch, found.best_score, found.best_epoch) == (3, 1, 2, 4.5, 1)
     for name, value in model.state_dict().items():
         assert torch.equal(value, other.state_dict()[name])
@@ -166,19 +162,27 @@ def test_checkpoint_brings_everything_back(tmp_path: Path) -> None:
         optimizer.state_dict()["state"].items(), other_optimizer.state_dict()["state"].items(), strict=True
     ):
         assert all(torch.equal(a[key], b[key]) for key in a)
+    go_on(again, range(3, 6))
+    whole, whole_average, _ = trained(6, decay)
+    assert bool(average.state) == (decay > 0)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, other.state_dict()[name])
+    for name, value in whole_average.state.items():
+        assert torch.equal(value, other_average.state[name])
+        assert not torch.equal(value, average.state[name])
 
 
 def test_checkpoint_refuses_what_is_not_its_own(tmp_path: Path) -> None:
-    model, optimizer = trained(1)
+    made = trained(1)
     with pytest.raises(UserError, match="no checkpoint"):
-        load_checkpoint(tmp_path, "me", model, optimizer)
-    save_checkpoint(tmp_path, TrainingState("me"), model, optimizer)
+        load_checkpoint(tmp_path, "me", *made)
+    save_checkpoint(tmp_path, TrainingState("me"), *made)
     with pytest.raises(UserError, match="begun with another recipe"):
-        load_checkpoint(tmp_path, "you", model, optimizer)
+        load_checkpoint(tmp_path, "you", *made)
     whole = (tmp_path / FILE).read_bytes()
     (tmp_path / FILE).write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged"):
-        load_checkpoint(tmp_path, "me", model, optimizer)
+        load_checkpoint(tmp_path, "me", *made)
 
 
 def test_log_drops_what_lies_past_the_checkpoint_and_a_torn_line(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,49 +11,254 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lingvis.errors import UserError
+from lingvis.jobs.start import with_text_only
 from lingvis.jobs.train import open_with_features, prepare
+from lingvis.objectives import MaskedCrossLanguage, Views, hide_words
 from lingvis.objectives.ranking import hinge_all, hinge_hardest
 from lingvis.recipes.build import load_recipe
+from lingvis.text.bank import TokenBank
+from lingvis.training.average import WeightAverage
 from lingvis.training.checkpoint import load_checkpoint
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer
 from lingvis.training.task import RetrievalTask
-from lingvis.types import Clock
+from lingvis.training.watch import Loss
+from lingvis.types import Clock, Sentences
 
+Ints = NDArray[np.int64]
 OPTIONS = [
     "data.features=toy-grid",
     "text.tokenizer.min_count=1",
+    "text.words.dim=8",
     "image.encoder.dim=8",
     "text.encoder.dim=8",
+    "training.batch_size=16",
 ]
+LINGVIS = [*OPTIONS, "image.encoder.hidden=6", "text.words.buckets=200"]
+MULE = [
+    *OPTIONS,
+    "image.encoder.hidden=6",
+    "text.words.vector_dim=6",
+    "text.head.dim=8",
+    "pretraining.epochs=1",
+]
+SMALR = [*MULE, "pretraining.tokens=7", "pretraining.among=2", "text.words.own=4", "text.words.vector_dim=4"]
+LATE = Clock(step=1000, epoch=5)
+
+
+class Prepared:
+    """All that a step touches, and the plain sentences beside it."""
+
+    def __init__(self, recipe: str, dataset: Path, out: Path, options: Sequence[str]) -> None:
+        self.recipe = load_recipe(recipe, options)
+        self.dataset, self.store = open_with_features(dataset, "toy-grid")
+        self.embedder, self.task, self.sampler = prepare(
+            self.recipe, self.dataset, self.store, out, torch.device("cpu")
+        )
+        self.task.eval()
+        self.captions = self.dataset.captions("train", self.embedder.languages)
+        rows = self.dataset.text_only() if self.recipe.data.text_only else []
+        self.texts, self.langs, self.groups = with_text_only(self.captions, rows, self.embedder.languages)
+
+    def of_language(self, rows: Ints) -> Ints:
+        """Captions of one language together, as a sampler gives them."""
+        return rows[np.argsort(self.task.table.langs[rows], kind="stable")]
+
+    def scores(self, rows: Ints, text_emb: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Scores and positives of the pictures of captions, one picture and one sentence at a time."""
+        images = sorted(
+            {int(self.groups[row]) for row in rows if self.groups[row] < len(self.captions.images)}
+        )
+        found = self.store.index([self.captions.images[image] for image in images])
+        image_emb = torch.from_numpy(self.embedder.encode_features([self.store[int(row)] for row in found]))
+        shown = [place for place, row in enumerate(rows) if self.groups[row] < len(self.captions.images)]
+        if text_emb is None:
+            text_emb = self.sentences(rows).emb
+        owners = self.groups[rows[shown]]
+        positives = torch.tensor([[image == owner for owner in owners] for image in images])
+        return image_emb @ text_emb[shown].T, positives
+
+    def sentences(self, rows: Ints) -> Sentences:
+        """What terms shall see, one sentence at a time."""
+        emb, average = [], []
+        for row in rows.tolist():
+            batch = self.bank([row]).batch(np.array([0]))
+            words = self.embedder.model.text.words(batch)
+            average.append(words.values[0][words.mask[0]].mean(dim=0))
+            emb.append(torch.from_numpy(self.embedder.encode_texts([self.texts[row]], self.langs[row])[0]))
+        return Sentences(
+            torch.stack(emb),
+            torch.stack(average),
+            torch.from_numpy(self.groups[rows]),
+            torch.tensor([self.number(row) for row in rows.tolist()]),
+        )
+
+    def number(self, row: int) -> int:
+        return (self.embedder.tokenizer.vocabulary.languages or self.embedder.languages).index(
+            self.langs[row]
+        )
+
+    def bank(self, rows: Sequence[int]) -> TokenBank:
+        return TokenBank(
+            tokenizer=self.embedder.tokenizer,
+            texts=[self.texts[row] for row in rows],
+            langs=[self.langs[row] for row in rows],
+            languages=self.embedder.languages,
+            device=torch.device("cpu"),
+        )
 
 
 @pytest.mark.parametrize(("schedule", "hinge"), [("hardest", hinge_hardest), ("all", hinge_all)])
 def test_the_loss_of_a_batch_counts_each_picture_once(
-    schedule: str, hinge: Callable[[Tensor, Tensor, float], Tensor], toy_dataset: Path
+    schedule: str, hinge: Callable[[Tensor, Tensor, float], Tensor], toy_dataset: Path, tmp_path: Path
 ) -> None:
     """Captions of one picture in one batch: both are its positives, and fill-up pictures are nobody's negatives."""
-    recipe = load_recipe("vsepp", [*OPTIONS, f"objective.schedule={schedule}"])
-    dataset, store = open_with_features(toy_dataset, "toy-grid")
-    embedder, task = prepare(recipe, dataset, store, "toy", torch.device("cpu"))
-    task.eval()
+    made = Prepared("vsepp", toy_dataset, tmp_path, [*OPTIONS, f"objective.schedule={schedule}"])
     rows = np.array([0, 1, 4, 7, 9])
-    captions = dataset.captions("train", ["en"])
-    owners = captions.image_of[rows]
-    images = sorted(set(owners.tolist()))
-    assert len(images) < len(rows)
-    texts = [captions.texts[row] for row in rows]
     with torch.no_grad():
-        loss, blind = task.loss(rows, Clock(step=1000, epoch=5))
-        image_emb = embedder.encode_features(
-            [store[int(store.index([captions.images[i]])[0])] for i in images]
-        )
-        scores = torch.from_numpy(image_emb @ embedder.encode_texts(texts, "en").T)
-    positives = torch.tensor([[image == owner for owner in owners] for image in images])
-    assert float(loss) == pytest.approx(float(hinge(scores, positives, 0.2)), rel=1e-4)
-    assert float(blind) == pytest.approx(float(hinge(torch.zeros_like(scores), positives, 0.2)), rel=1e-5)
+        loss = made.task.loss(rows, LATE)
+        scores, positives = made.scores(rows)
+    assert len(scores) < len(rows)
+    assert float(loss.total) == float(loss.matching)
+    assert float(loss.matching) == pytest.approx(float(hinge(scores, positives, 0.2)), rel=1e-4)
+    assert float(loss.blind) == pytest.approx(
+        float(hinge(torch.zeros_like(scores), positives, 0.2)), rel=1e-5
+    )
     if schedule == "hardest":
-        assert float(blind) == pytest.approx(2 * len(rows) * 0.2, rel=1e-5)
+        assert float(loss.blind) == pytest.approx(2 * len(rows) * 0.2, rel=1e-5)
+
+
+def one_contrastive(scores: Tensor, positives: Tensor, temperature: float) -> float:
+    """InfoNCE in both directions by a loop over the positive pairs; minus infinity is nobody's negative."""
+    costs = []
+    for i, t in positives.nonzero().tolist():
+        for others in (scores[i][~positives[i]], scores[:, t][~positives[:, t]]):
+            negatives = (others[others > -torch.inf] / temperature).exp().sum()
+            own = (scores[i, t] / temperature).exp()
+            costs.append(-(own / (own + negatives)).log())
+    return float(torch.stack(costs).mean())
+
+
+def test_sentences_alone_change_the_terms_and_not_the_matching(rich_dataset: Path, tmp_path: Path) -> None:
+    made = Prepared("lingvis", rich_dataset, tmp_path, LINGVIS)
+    pictures = len(made.captions.images)
+    shown = made.of_language(np.flatnonzero(made.groups < pictures)[:14])
+    alone = np.flatnonzero(made.groups >= pictures)[:9]
+    both = made.of_language(np.concatenate([shown, alone]))
+    assert {made.langs[row] for row in alone} == {"en", "de"}
+    with torch.no_grad():
+        without, joined = made.task.loss(shown, LATE), made.task.loss(both, LATE)
+        assert float(joined.matching) == pytest.approx(float(without.matching), rel=1e-5)
+        assert float(joined.blind) == pytest.approx(float(without.blind), rel=1e-5)
+        assert float(joined.matching) == pytest.approx(one_contrastive(*made.scores(both), 0.05), rel=1e-3)
+        for rows, loss in ((shown, without), (both, joined)):
+            seen = made.sentences(rows)
+            together = seen.groups.unsqueeze(1) == seen.groups
+            positives = together.triu(diagonal=1)
+            cosine = (seen.emb @ seen.emb.T).masked_fill(~positives & together, -torch.inf)
+            term = one_contrastive(cosine, positives, 0.05)
+            assert float(loss.total - loss.matching) == pytest.approx(0.5 * term, rel=1e-3)
+    assert float(joined.total) != pytest.approx(float(without.total), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        ["objective.learned=true"],
+        ["objective.name=ranking", "objective.margin=0.2", "objective.schedule=hardest"],
+        ["objective.name=ranking", "objective.margin=0.2", "objective.schedule=all"],
+        ["objective.name=top_triplet", "objective.margin=0.2", "objective.hardest=30"],
+    ],
+)
+def test_gradients_stay_finite_beside_sentences_alone_and_fill_up_pictures(
+    objective: list[str], rich_dataset: Path, tmp_path: Path
+) -> None:
+    made = Prepared("lingvis", rich_dataset, tmp_path, [*LINGVIS, *objective, "text.augment.p=0.9"])
+    made.task.train()
+    torch.manual_seed(0)
+    for rows in made.sampler.epoch(0, 0)[:2]:
+        assert (made.groups[rows] >= len(made.captions.images)).any()
+        made.task.loss(rows, LATE).total.backward()  # type: ignore[no-untyped-call]
+    grads = [parameter.grad for parameter in made.task.parameters()]
+    assert all(grad is not None and bool(torch.isfinite(grad).all()) for grad in grads)
+    assert ("objective.position" in made.task.trained) == ("objective.learned=true" in objective)
+
+
+def test_the_total_is_the_matching_and_every_term_by_its_weight(rich_dataset: Path, tmp_path: Path) -> None:
+    weights = {"neighbours": 0.3, "across": 0.5, "across_words": 2.0, "adversary": 0.7}
+    options = [f"terms.{name}.weight={weight}" for name, weight in weights.items()]
+    made = Prepared("mule", rich_dataset, tmp_path, [*MULE, *options])
+    rows = made.of_language(np.arange(17))
+    with torch.no_grad():
+        loss = made.task.loss(rows, LATE)
+        seen = made.sentences(rows)
+        terms = {name: float(term(seen, LATE)) for name, term in made.task.terms.items()}
+        scores, positives = made.scores(rows)
+        matching = float(made.task.objective(scores, positives, LATE))
+    assert set(terms) == set(weights)
+    assert all(value > 0 for value in terms.values())
+    assert float(loss.matching) == pytest.approx(matching, rel=1e-3)
+    expected = matching + sum(weights[name] * value for name, value in terms.items())
+    assert float(loss.total) == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_term_without_weight_is_left_out(rich_dataset: Path, tmp_path: Path) -> None:
+    names = ("neighbours", "across", "across_words", "adversary")
+    made = Prepared("mule", rich_dataset, tmp_path, [*MULE, *(f"terms.{name}.weight=0" for name in names)])
+    with torch.no_grad():
+        loss = made.task.loss(np.arange(12), LATE)
+    assert float(loss.total) == float(loss.matching)
+
+
+def masked_task(p: float, rich_dataset: Path, tmp_path: Path) -> tuple[Prepared, MaskedCrossLanguage]:
+    """SMALR with the masked term and no other."""
+    names = ("neighbours", "across", "across_words", "adversary")
+    others = [f"terms.{name}.weight=0" for name in names]
+    made = Prepared(
+        "smalr", rich_dataset, tmp_path, [*SMALR, *others, "terms.masked.weight=0.4", f"terms.masked.p={p}"]
+    )
+    term = made.task.terms["masked"]
+    assert isinstance(term, MaskedCrossLanguage)
+    return made, term
+
+
+@pytest.mark.parametrize("p", [0.0, 0.7])
+def test_masked_sentences_enter_the_objective_and_restore_each_other(
+    p: float, rich_dataset: Path, tmp_path: Path
+) -> None:
+    made, term = masked_task(p, rich_dataset, tmp_path)
+    rows = made.of_language(np.arange(20))
+    model, vocabulary = made.embedder.model, made.embedder.tokenizer.vocabulary
+    with torch.no_grad():
+        torch.manual_seed(7)
+        loss = made.task.loss(rows, LATE)
+        batch = made.bank(rows.tolist()).batch(np.arange(len(rows)))
+        torch.manual_seed(7)
+        hidden = hide_words(batch.ids, batch.mask, torch.tensor(vocabulary.special), p)
+        assert bool(hidden.any()) == (p > 0)
+        masked_batch = replace(batch, ids=torch.where(hidden, vocabulary.mask, batch.ids))
+
+        def views(kept: Tensor, masked: bool) -> tuple[Tensor, Views]:
+            emb, reading = model.read_texts(masked_batch if masked else batch)
+            word_means = [reading.words.values[n][kept[n]].mean(0) for n in range(len(rows))]
+            state_means = [reading.states.values[n][kept[n]].mean(0) for n in range(len(rows))]
+            sentence_average = model.text.head(torch.stack(state_means))
+            return emb, Views(reading.words, torch.stack(word_means), sentence_average, reading.sentence)
+
+        _, whole = views(batch.mask, False)
+        hidden_emb, masked = views(batch.mask & ~hidden, True)
+        groups = sorted(set(made.groups[rows].tolist()))
+        places = torch.full((len(groups), 2), -1)
+        for place in reversed(range(len(rows))):  # the first sentence of each picture and language
+            places[groups.index(int(made.groups[rows[place]])), made.number(int(rows[place]))] = place
+        aligned = float(term(whole, masked, places))
+        scores, positives = made.scores(rows)
+        matching = float(made.task.objective(scores, positives, LATE))
+        again = float(made.task.objective(made.scores(rows, hidden_emb)[0], positives, LATE))
+    assert float(loss.matching) == pytest.approx(matching, rel=1e-3)
+    assert (again == pytest.approx(matching, rel=1e-5)) == (p == 0)
+    assert aligned > 0
+    assert float(loss.total) == pytest.approx(matching + again + 0.4 * aligned, rel=1e-3)
 
 
 class Breaking(RetrievalTask):
@@ -60,27 +266,26 @@ class Breaking(RetrievalTask):
 
     BROKEN_STEP = 5
 
-    def loss(self, rows: NDArray[np.int64], clock: Clock) -> tuple[Tensor, Tensor]:
-        loss, blind = super().loss(rows, clock)
-        return (loss * torch.nan if clock.step == self.BROKEN_STEP else loss), blind
+    def loss(self, rows: Ints, clock: Clock) -> Loss:
+        loss = super().loss(rows, clock)
+        return replace(loss, total=loss.total * torch.nan) if clock.step == self.BROKEN_STEP else loss
 
 
 def run(
-    task: RetrievalTask,
+    made: Prepared,
     optimizer: torch.optim.Optimizer,
     folder: Path,
     *,
     lr: float,
     epochs: int,
-    checkpoint_seconds: float,
+    checkpoint_seconds: float = 1e9,
 ) -> None:
     fit(
-        task=task,
+        task=made.task,
+        sampler=made.sampler,
         optimizer=optimizer,
         schedule=lambda step, epoch: lr,
-        plan=Plan(
-            epochs=epochs, batch_size=16, bucket=1, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds
-        ),
+        plan=Plan(epochs=epochs, clip=2.0, average=0.0, seed=0, checkpoint_seconds=checkpoint_seconds),
         validate=lambda: {"languages": {"en": {"mR": 1.0, "rsum": 6.0}}},
         folder=folder,
         identity="me",
@@ -88,31 +293,42 @@ def run(
     )
 
 
+def adam(task: RetrievalTask, lr: float = 1e-3, **factors: float) -> torch.optim.Optimizer:
+    named = {name.replace("__", "."): factor for name, factor in factors.items()}
+    return make_optimizer(task.trained, name="adam", lr=lr, weight_decay=0.0, factors=named)
+
+
+def test_factors_reach_terms_and_the_objective(rich_dataset: Path, tmp_path: Path) -> None:
+    made = Prepared("mule", rich_dataset, tmp_path, [*MULE, "terms.adversary.weight=1.0"])
+    optimizer = adam(made.task, terms__adversary=0.0, text__words=0.5, image=0.0)
+    before = {name: value.clone() for name, value in made.task.trained.items()}
+    run(made, optimizer, tmp_path, lr=1e-2, epochs=1)
+    moved = {name for name, value in made.task.trained.items() if not torch.equal(value, before[name])}
+    held = {name for name in before if name.startswith(("terms.adversary", "image."))}
+    assert moved == set(before) - held
+    with pytest.raises(UserError, match=r"names terms\.wings.* terms\.adversary, text\."):
+        adam(made.task, terms__wings=1.0)
+
+
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(
     toy_dataset: Path, tmp_path: Path
 ) -> None:
-    recipe = load_recipe("vsepp", OPTIONS)
-    dataset, store = open_with_features(toy_dataset, "toy-grid")
-    embedder, task = prepare(recipe, dataset, store, "toy", torch.device("cpu"))
-    task.__class__ = Breaking
-    optimizer = make_optimizer(embedder.model, name="adam", lr=1e-3, weight_decay=0.0, factors={})
+    made = Prepared("vsepp", toy_dataset, tmp_path, OPTIONS)
+    made.task.__class__ = Breaking
+    optimizer = adam(made.task)
     with pytest.raises(UserError, match="the loss became nan at step 6; a checkpoint from before it"):
-        run(task, optimizer, tmp_path, lr=1e-3, epochs=9, checkpoint_seconds=0)
-    state = load_checkpoint(tmp_path, "me", embedder.model, optimizer)
+        run(made, optimizer, tmp_path, lr=1e-3, epochs=9, checkpoint_seconds=0)
+    state = load_checkpoint(tmp_path, "me", made.task, WeightAverage(made.task.model, 0.0), optimizer)
     assert state.step == Breaking.BROKEN_STEP
-    assert all(torch.isfinite(tensor).all() for tensor in embedder.model.state_dict().values())
+    assert all(torch.isfinite(tensor).all() for tensor in made.embedder.model.state_dict().values())
 
 
 def test_a_model_that_cannot_learn_is_told_to_have_collapsed(toy_dataset: Path, tmp_path: Path) -> None:
     """Pictures that all look the same leave the loss at that of a blind model: 2 x batch x margin."""
-    recipe = load_recipe("vsepp", OPTIONS)
-    dataset, store = open_with_features(toy_dataset, "toy-grid")
-    embedder, task = prepare(recipe, dataset, store, "toy", torch.device("cpu"))
-    for part in (embedder.model.image.encoder, embedder.model.text.words):
+    made = Prepared("vsepp", toy_dataset, tmp_path, OPTIONS)
+    for part in (made.embedder.model.image.encoder, made.embedder.model.text.words):
         for parameter in part.parameters():
             torch.nn.init.zeros_(parameter)
-    optimizer = make_optimizer(
-        embedder.model, name="adam", lr=1e-9, weight_decay=0.0, factors={"image": 0.0, "text.words": 0.0}
-    )
+    optimizer = adam(made.task, 1e-9, image=0.0, text__words=0.0)
     with pytest.raises(UserError, match=r"collapsed: the loss has stuck at 6\.\d"):
-        run(task, optimizer, tmp_path, lr=1e-9, epochs=200, checkpoint_seconds=1e9)
+        run(made, optimizer, tmp_path, lr=1e-9, epochs=200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cyclopts import App
 
 from lingvis import __version__
-from lingvis.cli import bench, data, demo, features, recipes, runs
+from lingvis.cli import bench, data, demo, features, recipes, runs, vectors
 
 app = App(
     name="lingvis",
@@ -16,6 +16,7 @@ app = App(
 app.command(demo.demo)
 app.command(data.app)
 app.command(features.app)
+app.command(vectors.app)
 app.command(recipes.app)
 app.command(runs.train)
 app.command(runs.evaluate)

@@ -93,8 +93,8 @@ def evaluate(
     lang: list[str]
         Only this language; may be given several times.
     protocol: str
-        A named protocol: all, flickr-1k, coco-5k, coco-1k-5fold, multi30k-task1, multi30k-task2, flickr8k-ml,
-        flickr8k-ml-parallel.
+        A named protocol: all, parallel, flickr-1k, coco-5k, coco-1k-5fold, multi30k-task1, multi30k-task2,
+        flickr8k-ml, flickr8k-ml-parallel.
     with_: list[Path]
         Further model folders: the ensemble by mean similarity is measured.
     consistency: str

@@ -13,9 +13,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
-from lingvis.data.rows import SPLITS, Row, TextRow, explain, named_image, parse_row
+from lingvis.data.rows import SPLITS, Row, TextRow, named_image, parse_row, parse_text_row
 from lingvis.errors import UserError, choices
 
 CAPTION_FILES = ("captions.jsonl", "captions.jsonl.gz")
@@ -84,7 +83,10 @@ class Dataset:
     @property
     def text_only_file(self) -> Path | None:
         """The file of sentences without pictures, where there is one."""
-        return next((self.path / name for name in TEXT_ONLY_FILES if (self.path / name).is_file()), None)
+        found = [self.path / name for name in TEXT_ONLY_FILES if (self.path / name).is_file()]
+        if len(found) > 1:
+            raise UserError(f"{self.path} has both {' and '.join(TEXT_ONLY_FILES)}; keep one of them")
+        return found[0] if found else None
 
     def text_only(self) -> list[TextRow]:
         """Sentences about pictures that are not in the dataset; none when it has no such file."""
@@ -93,11 +95,16 @@ class Dataset:
             return []
         problems: list[Problem] = []
         rows: list[TextRow] = []
+        seen: dict[str, int] = {}
         for number, line in _lines(file, problems):
-            try:
-                rows.append(TextRow.model_validate_json(line))
-            except ValidationError as error:
-                problems.extend(Problem(number, message) for message in explain(error))
+            row, found = parse_text_row(line)
+            problems.extend(Problem(number, message) for message in found)
+            if row is None:
+                continue
+            if row.id in seen:
+                problems.append(Problem(number, f"id {row.id!r} stands on line {seen[row.id]} already"))
+            seen.setdefault(row.id, number)
+            rows.append(row)
         _raise(file, problems)
         return rows
 
@@ -137,8 +144,9 @@ class Dataset:
         if missing or not texts:
             wanted = ", ".join(missing) if missing else "any language"
             here = {lang for row in self.rows if row.split == split for lang, _ in _sentences(row, source)}
+            sentences = "parallel sentences" if source == "parallel" else source
             raise UserError(
-                f"{self.path} has no {source} in {wanted} in split {split}; that split has: {choices(here)}"
+                f"{self.path} has no {sentences} in {wanted} in split {split}; that split has: {choices(here)}"
             )
         return Captions(images, texts, langs, np.asarray(image_of, dtype=np.int64))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -87,8 +87,20 @@ class TextRow(_Strict):
     parallel: dict[Language, Sentence] = {}
 
 
+AnyRow = TypeVar("AnyRow", Row, TextRow)
+
+
 def parse_row(line: str) -> tuple[Row | None, list[str]]:
     """One line of captions.jsonl -> the row, or None and every problem found in it."""
+    return _parse(line, Row)
+
+
+def parse_text_row(line: str) -> tuple[TextRow | None, list[str]]:
+    """One line of text-only.jsonl -> the row, or None and every problem found in it."""
+    return _parse(line, TextRow)
+
+
+def _parse(line: str, kind: type[AnyRow]) -> tuple[AnyRow | None, list[str]]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
@@ -98,11 +110,12 @@ def parse_row(line: str) -> tuple[Row | None, list[str]]:
     except ValueError:
         return None, ["bad JSON: a number of too many digits"]
     if not isinstance(value, dict):
-        return None, [f'expected an object like {{"image": ...}}, got {type(value).__name__}']
+        first = next(iter(kind.model_fields))
+        return None, [f'expected an object like {{"{first}": ...}}, got {type(value).__name__}']
     try:
-        return Row.model_validate_json(line), []
+        return kind.model_validate_json(line), []
     except ValidationError as error:
-        return None, explain(error)
+        return None, explain(error, kind)
 
 
 def named_image(line: str) -> str | None:
@@ -115,19 +128,19 @@ def named_image(line: str) -> str | None:
     return image if isinstance(image, str) else None
 
 
-def explain(error: ValidationError) -> list[str]:
+def explain(error: ValidationError, kind: type[BaseModel] = Row) -> list[str]:
     """Every problem of a row as a sentence part that names the place in the row."""
-    return [_explain(problem) for problem in error.errors()]
+    return [_explain(problem, kind) for problem in error.errors()]
 
 
-def _explain(problem: Any) -> str:
+def _explain(problem: Any, row: type[BaseModel]) -> str:
     parts = [str(part) for part in problem["loc"] if part != "[key]"]
     where = ".".join(part if part.isprintable() else ascii(part)[1:-1] for part in parts)
     kind, got = problem["type"], problem.get("input")
     if kind == "missing":
         return f"key {where!r} is missing"
     if kind == "extra_forbidden":
-        allowed = (Region if len(parts) > 1 else Row).model_fields
+        allowed = (Region if len(parts) > 1 else row).model_fields
         return f"unknown key {where!r}; allowed: {', '.join(allowed)}"
     if kind == "json_invalid":  # what the json module lets through, such as half of a surrogate pair
         return f"bad JSON: {problem['ctx']['error']}"

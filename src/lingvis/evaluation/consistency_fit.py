@@ -48,7 +48,9 @@ def fit(languages: Sequence[str], questions: Sequence[Questions]) -> Fitted:
     """30 steps of Adam over all pairs at once (SMALR, section 3.4), with the learning rate that ends lowest.
 
     The loss is the mean of that of each of `questions` (the query languages). The rate is chosen by the same
-    validation loss; where no rate lowers it the mean stays.
+    validation loss; where no rate lowers it the mean stays. The gain is held at one: a sentence that scores 1 in
+    every language scores 1. The size of scores does not change their order, but where the hardest negatives mostly
+    win, as they do for a weak model, scores that shrink to nothing would have a lower loss than any good order.
     """
     start = LearnedConsistency.start(languages)
     data = [(torch.from_numpy(each.scores), torch.from_numpy(each.image_of)) for each in questions]
@@ -64,17 +66,25 @@ def fit(languages: Sequence[str], questions: Sequence[Questions]) -> Fitted:
         with torch.no_grad():
             after = _loss(hidden, out, data).item()
         if after < best.after:
-            learned = LearnedConsistency(languages, hidden.detach().numpy(), out.detach().numpy())
+            weights = hidden.detach().numpy(), (out / _gain(hidden, out)).detach().numpy()
+            learned = LearnedConsistency(languages, *weights)
             best = Fitted(learned, rate, STEPS, before, after)
     return best
 
 
 def _loss(hidden: Tensor, out: Tensor, data: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    unit = out / _gain(hidden, out)
+
     def mlp(scores: Tensor) -> Tensor:
         flat = scores.reshape(len(scores), -1)
-        return (out @ (hidden @ flat).relu()).reshape(scores.shape[1:])
+        return (unit @ (hidden @ flat).relu()).reshape(scores.shape[1:])
 
     return torch.stack([triplet(mlp, scores, image_of) for scores, image_of in data]).mean()
+
+
+def _gain(hidden: Tensor, out: Tensor) -> Tensor:
+    """The score of a sentence that scores 1 in every language."""
+    return (out @ hidden.sum(dim=1).relu()).clamp(min=1e-3)
 
 
 def triplet(combine: Callable[[Tensor], Tensor], scores: Tensor, image_of: Tensor) -> Tensor:

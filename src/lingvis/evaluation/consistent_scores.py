@@ -26,10 +26,12 @@ class ConsistentScores:
             raise ValueError(f"expected scorers of one shape, got {sorted(shapes)}")
         self.shape = shapes.pop()
         expected = (len(consistency.languages), self.shape[1])
-        if present.shape != expected or len(scorers) != expected[0] or not present.any(axis=0).all():
+        if present.shape != expected or len(scorers) != expected[0]:
             raise ValueError(
-                f"expected languages for each text {expected}, got {present.shape}, {len(scorers)}"
+                f"expected [languages, texts] {expected}, got {present.shape}, {len(scorers)} scorers"
             )
+        if not present.any(axis=0).all():
+            raise ValueError("expected at least one language for each text")
         self.scorers, self.present, self.consistency = list(scorers), present, consistency
         self._buffer = Buffer()
 

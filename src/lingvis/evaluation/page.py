@@ -101,9 +101,11 @@ def _same(examples: Examples, picture: Thumbnail) -> str:
     if not examples.same:
         return ""
     asked = "".join(_question(question, picture) for question in examples.same)
+    together = any(question.together is not None for question in examples.same)
+    last = " The row named all is the first sentence read together with its translations." if together else ""
     return f"""<section class="same"><h2>The same question in all languages</h2>
 <p class="soft">Pictures drawn at random (seed {examples.seed}) before any answer was known, a sentence about each in
-every language, and the first answers to that sentence alone.</p>
+every language, and the first answers to that sentence alone.{last}</p>
 {asked}</section>
 """
 

@@ -73,8 +73,9 @@ def _languages(
         )
     missing = [lang for lang in wanted if lang not in here]
     if missing or not wanted:
+        sentences = "captions" if "captions" in protocol.sources else "parallel sentences"
         raise UserError(
-            f"{dataset.path} has no captions in {choices(missing)} in split {split}, which protocol "
+            f"{dataset.path} has no {sentences} in {choices(missing)} in split {split}, which protocol "
             f"{protocol.name} was to measure; that split has: {choices(here)}"
         )
     return wanted

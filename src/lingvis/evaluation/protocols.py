@@ -56,6 +56,13 @@ PROTOCOLS: dict[str, EvaluationProtocol] = {
             splits=("test", "val", "train"),
         ),
         EvaluationProtocol(
+            name="parallel",
+            summary="per language, the translations of the split, one sentence an image",
+            splits=("test", "val"),
+            sources=("parallel",),
+            captions=1,
+        ),
+        EvaluationProtocol(
             name="flickr-1k",
             summary="the 1,000 test images of Flickr8k or Flickr30K with five captions each",
             images=1000,

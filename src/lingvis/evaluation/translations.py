@@ -34,8 +34,8 @@ def parallel_translations(dataset: Dataset) -> Translations:
         if strange:
             raise UserError(
                 f"{strange} of {len(rows)} sentences in {pool.lang} of {dataset.path} are not among those of "
-                "`parallel`, so their translations are not known; choose a protocol of parallel sentences such as "
-                "flickr8k-ml-parallel, or name a --translator"
+                "`parallel`, so their translations are not known; measure parallel sentences with "
+                "--protocol parallel, or name a --translator"
             )
         return [row.get(target) for row in rows]
 

@@ -20,6 +20,7 @@ from lingvis.evaluation.protocols import EvaluationProtocol
 from lingvis.evaluation.reading import Reading, TranslatedTo, WithTranslations
 from lingvis.evaluation.scorers import EVERY
 from lingvis.evaluation.translations import Translations, machine_translations, parallel_translations
+from lingvis.text.translators import TRANSLATORS
 
 METHODS = ("mean", "learned")
 FIT_SPLIT = "val"
@@ -51,6 +52,8 @@ class Asked:
             raise UserError(
                 f"got --translator {self.translator} and no use for it; add --consistency or --translate-to"
             )
+        if self.translator is not None:
+            TRANSLATORS.get(self.translator)
         if self.keep_in is not None and (self.consistency != "learned" or models > 1):
             raise UserError(
                 "--save-consistency keeps what --consistency learned has learnt for one model; give it with that "
@@ -108,9 +111,7 @@ def known_to_all(models: Sequence[MeasuredModel]) -> list[str]:
 def _translations(dataset: Dataset, translator: str | None) -> tuple[Translations, str]:
     if translator is None:
         return parallel_translations(dataset), "parallel"
-    from lingvis.text.translators import TRANSLATORS
-
-    return machine_translations(TRANSLATORS.get(translator)), translator
+    return machine_translations(TRANSLATORS.get(translator)()), translator
 
 
 def _fit(

@@ -40,7 +40,7 @@ from lingvis.stored import StoredEmbedder
 from lingvis.text.bank import TokenBank
 from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.training.checkpoint import FILE as CHECKPOINT
-from lingvis.training.checkpoint import TrainingState
+from lingvis.training.checkpoint import TrainingState, check_checkpoint
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer, make_schedule
 from lingvis.training.pretraining import Material
@@ -65,13 +65,18 @@ def train(
     _check_out(out, resume)
     dataset, store = open_with_features(dataset_path, recipe.data.features)
     identity = _identity(recipe, dataset, store)
+    if resume:
+        check_checkpoint(out, identity)
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / MARK, {"lingvis": __version__, "recipe": recipe.name, "identity": identity})
+    if not resume:
+        (out / ASSIGNMENT).unlink(missing_ok=True)
     embedder, task, sampler = prepare(recipe, dataset, store, out, where)
     stored = StoredEmbedder(embedder, store)
 
     def validate() -> dict[str, Any]:
         return evaluate([stored], dataset, split="val", languages=embedder.languages)
 
-    write_json(out / MARK, {"lingvis": __version__, "recipe": recipe.name, "identity": identity})
     plan = Plan(**{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(Plan)})
     optimizer = make_optimizer(task.trained, **recipe.optimizer.model_dump())
     schedule = make_schedule(
@@ -92,7 +97,8 @@ def train(
         resume=resume,
     )
     embedder.model.load_state_dict(state.best, strict=True)
-    return _finish(out, recipe, dataset, embedder, state)
+    trained = sum(parameter.numel() for parameter in task.trained.values() if parameter.requires_grad)
+    return _finish(out, recipe, dataset, embedder, state, trained=trained)
 
 
 def open_with_features(dataset_path: Path, name: str) -> tuple[Dataset, FeatureStore]:
@@ -197,7 +203,13 @@ def _identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
 
 
 def _finish(
-    out: Path, recipe: Recipe, dataset: Dataset, embedder: Embedder, state: TrainingState
+    out: Path,
+    recipe: Recipe,
+    dataset: Dataset,
+    embedder: Embedder,
+    state: TrainingState,
+    *,
+    trained: int,
 ) -> dict[str, Any]:
     """Write the model folder and drop the checkpoint."""
     write_text(out / "recipe.toml", tomli_w.dumps(recipe.model_dump()))
@@ -212,7 +224,7 @@ def _finish(
         "recipe": recipe.model_dump(),
         "features": embedder.features,
         "languages": embedder.languages,
-        "parameters": embedder.parameters,
+        "parameters": {**embedder.parameters, "training": trained},
         "image_fingerprint": embedder.model.image_fingerprint(),
         "dataset": {"name": dataset.path.resolve().name, "sha256": dataset.fingerprint},
         "training": {

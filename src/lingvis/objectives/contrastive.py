@@ -52,7 +52,7 @@ class Contrastive(nn.Module):
         absent = scores.isneginf()
         # Minus infinity would give a learned temperature a gradient that is no number.
         logits = scores.masked_fill(absent, 0.0) / self.temperature
-        # The lowest finite number, not minus infinity: a row without negatives keeps a finite gradient.
+        # Finite: the sum over a row of nothing but minus infinity has no gradient.
         negatives = logits.masked_fill(positives | absent, torch.finfo(logits.dtype).min)
         in_row = F.softplus(negatives.logsumexp(dim=1, keepdim=True) - logits)
         in_column = F.softplus(negatives.logsumexp(dim=0, keepdim=True) - logits)

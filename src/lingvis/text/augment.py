@@ -63,11 +63,21 @@ class ChangeWords(nn.Module):
         fate = torch.rand(ids.shape, device=device)
         to_mask = picked & (fate < self.masked)
         to_replace = picked & ~to_mask & (fate < self.masked + self.replaced)
-        others = self.word_ids if batch.words is None else batch.words.ids[len(self.special) :]
-        random = others[torch.randint(len(others), ids.shape, device=device)]
+        random = self._random_words(batch)
         ids = torch.where(to_replace, random, ids.masked_fill(to_mask, self.mask_id))
         keep = batch.mask & ~(picked & ~to_mask & ~to_replace)
         keep = keep | (batch.mask & ~keep.any(dim=1, keepdim=True))
         order = (~keep).to(torch.uint8).argsort(dim=1, stable=True)
         mask = keep.gather(1, order)
         return replace(batch, ids=ids.gather(1, order).masked_fill(~mask, self.pad_id), mask=mask)
+
+    def _random_words(self, batch: TextBatch) -> Tensor:
+        """Any word of the vocabulary, or of the batch where words are spelled, for each place [B, L]."""
+        draws = torch.rand(batch.ids.shape, device=batch.ids.device)
+        if batch.words is None:
+            return self.word_ids[(draws * len(self.word_ids)).long()]
+        words = batch.words.ids[len(self.special) :]
+        if not len(words):  # not a word in the batch, and so nothing to replace
+            words = batch.words.ids
+        distinct = (words != words[-1]).sum() + 1  # the last is repeated to fill up
+        return words[(draws * distinct).long()]

@@ -48,7 +48,7 @@ class HybridWords(nn.Module):
         folder: Path | None = None,
         own: Annotated[int, Field(ge=0)] = 5000,
         vector_dim: Count = 50,
-        dim: Count = 512,
+        dim: Count,
     ) -> None:
         super().__init__()
         languages = in_blocks(vocabulary, "hybrid")
@@ -90,6 +90,11 @@ class HybridWords(nn.Module):
     def save(self, folder: Path) -> None:
         """Write the number of latent tokens, which the shapes of a saved model depend on."""
         write_json(folder / self.FILE, {"latent": self.latent})
+
+    @property
+    def table_values(self) -> int:
+        """Number of values of the table that a deployed model looks words up in."""
+        return self.space.table_values
 
     def forward(self, batch: TextBatch) -> Tokens:
         return Tokens(self.space(self.row_of[batch.ids], batch.runs), batch.mask, batch.runs)

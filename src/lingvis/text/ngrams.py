@@ -43,6 +43,7 @@ class HashedNgrams(SpelledWordPart):
         self.before, self.behind = vocabulary.letters, vocabulary.letters + 1
         self.table = nn.EmbeddingBag(buckets + 1, dim, mode="sum", padding_idx=buckets)
         nn.init.uniform_(self.table.weight, -0.1, 0.1)
+        self.table.weight.data[buckets].zero_()  # the row that is none
         powers = torch.tensor([pow(BASE, exponent, PRIME) for exponent in range(width + 1)])
         self.register_buffer("powers", powers, persistent=False)
 

@@ -7,10 +7,14 @@ import unicodedata
 from icu4py.breakers import WordBreaker
 
 
-def words(text: str, lang: str) -> list[str]:
-    """Lower-cased words of a sentence; spaces and punctuation are dropped.
+def normalised(text: str) -> str:
+    """Text in the one spelling that words are compared in: lower case, NFKC.
 
     NFKC first, so that full-width and composed forms of one word are one word.
     """
-    normal = unicodedata.normalize("NFKC", text).lower()
-    return [piece for piece in WordBreaker(normal, lang) if any(char.isalnum() for char in piece)]
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+def words(text: str, lang: str) -> list[str]:
+    """Normalised words of a sentence; spaces and punctuation are dropped."""
+    return [piece for piece in WordBreaker(normalised(text), lang) if any(map(str.isalnum, piece))]

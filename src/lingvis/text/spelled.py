@@ -41,7 +41,7 @@ class SpelledWordPart(nn.Module):
             raise ValueError("the batch has no spelled words; make it with a tokenizer that spells")
         recall = not self.training and not torch.is_grad_enabled()
         vectors = self._recall(words) if recall else self.compose(words)
-        return Tokens(F.embedding(torch.searchsorted(words.ids, batch.ids), vectors), batch.mask)
+        return Tokens(F.embedding(torch.searchsorted(words.ids, batch.ids), vectors), batch.mask, batch.runs)
 
     def train(self, mode: bool = True) -> SpelledWordPart:
         """Training mode, or not; what is kept goes when weights are about to change."""

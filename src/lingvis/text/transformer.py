@@ -89,6 +89,7 @@ class TransformerWords(nn.Module):
 
     `folder` is the model folder when a trained model is loaded: the architecture then comes from the saved
     configuration and the weights from the model's own file, so that the hub is not asked.
+    A transformer whose weights are all frozen rests in training too: the same sentence gives the same states.
     """
 
     def __init__(self, *, vocabulary: Vocabulary, model: str, folder: Path | None = None) -> None:
@@ -104,6 +105,13 @@ class TransformerWords(nn.Module):
         """Write the architecture's configuration into a model folder."""
         self.transformer.config.save_pretrained(str(folder / FOLDER))
 
+    def train(self, mode: bool = True) -> TransformerWords:
+        """Training mode, or not; without dropout while nothing here is trained."""
+        super().train(mode)
+        if not any(each.requires_grad for each in self.parameters()):
+            self.transformer.eval()
+        return self
+
     def forward(self, batch: TextBatch) -> Tokens:
         hidden = self.transformer(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
-        return Tokens(hidden, batch.mask)
+        return Tokens(hidden, batch.mask, batch.runs)

@@ -49,6 +49,11 @@ class UniversalWords(nn.Module):
         )
         self.space.vectors.requires_grad_(tune)
 
+    @property
+    def table_values(self) -> int:
+        """Number of values of the table that a deployed model looks words up in."""
+        return self.space.table_values
+
     def forward(self, batch: TextBatch) -> Tokens:
         # Ids are row numbers: special tokens come first, then the blocks.
         return Tokens(self.space(batch.ids, batch.runs), batch.mask, batch.runs)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -52,6 +54,20 @@ def save_checkpoint(
         save_file(flat, temporary, metadata={"state": json.dumps(values)})
 
 
+def check_checkpoint(folder: Path, identity: str) -> TrainingState:
+    """Where a run stands, without its tensors; refuses a folder that cannot be gone on with."""
+    path = folder / FILE
+    if not path.is_file():
+        raise UserError(f"{folder} has no checkpoint to resume from; start it without --resume")
+    with _damage_told(path), safe_open(path, framework="pt") as file:
+        state = TrainingState(**json.loads(file.metadata()["state"]))
+    if state.identity != identity:
+        raise UserError(
+            f"{folder} was begun with another recipe, other values or other data; resume it with the same ones"
+        )
+    return state
+
+
 def load_checkpoint(
     folder: Path,
     identity: str,
@@ -60,19 +76,10 @@ def load_checkpoint(
     optimizer: torch.optim.Optimizer,
 ) -> TrainingState:
     """Put model, average and optimiser back where `save_checkpoint` found them."""
+    state = check_checkpoint(folder, identity)
     path = folder / FILE
-    if not path.is_file():
-        raise UserError(f"{folder} has no checkpoint to resume from; start it without --resume")
-    try:
-        with safe_open(path, framework="pt") as file:
-            state = TrainingState(**json.loads(file.metadata()["state"]))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is damaged ({error}); start the run anew without --resume") from error
-    if state.identity != identity:
-        raise UserError(
-            f"{folder} was begun with another recipe, other values or other data; resume it with the same ones"
-        )
+    with _damage_told(path), safe_open(path, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     task.load_state_dict(_under(tensors, "task"), strict=True)
     for name, tensor in _under(tensors, "average").items():
         average.state[name].copy_(tensor)
@@ -83,6 +90,15 @@ def load_checkpoint(
         moments.setdefault(int(index), {})[key] = tensor
     optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
     return state
+
+
+@contextlib.contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    """Say in a sentence that a checkpoint cannot be read."""
+    try:
+        yield
+    except (SafetensorError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is damaged ({error}); start the run anew without --resume") from error
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

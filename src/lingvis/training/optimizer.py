@@ -23,15 +23,15 @@ def make_optimizer(
 ) -> torch.optim.Optimizer:
     """Adam or AdamW; `factors` scales the rate of parameters by name prefix, the longest prefix wins.
 
-    A factor of 0 freezes: those parameters are left out and need no gradient. The scale is kept in each
-    group as `factor`, so that the schedule can set `lr` anew at every step.
+    A factor of 0 freezes: those parameters are left out and need no gradient, like those that a part has frozen
+    itself. The scale is kept in each group as `factor`, so that the schedule can set `lr` anew at every step.
     """
     groups: dict[float, list[nn.Parameter]] = {}
     for key, parameter in parameters.items():
         prefix = max((p for p in factors if _covers(p, key)), key=len, default=None)
         factor = 1.0 if prefix is None else factors[prefix]
-        parameter.requires_grad_(factor > 0)
-        if factor > 0:
+        parameter.requires_grad_(parameter.requires_grad and factor > 0)
+        if parameter.requires_grad:
             groups.setdefault(factor, []).append(parameter)
     unused = [prefix for prefix in factors if not any(_covers(prefix, key) for key in parameters)]
     if unused:

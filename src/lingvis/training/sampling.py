@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from lingvis.config import Count, Positive
+from lingvis.config import Count, Positive, Share
 from lingvis.registry import Registry
 
 Ints = NDArray[np.int64]
@@ -87,7 +88,7 @@ class ImageSampler:
     """`batch_size` pictures a batch; of each, up to `captions` captions in each of `languages` languages.
 
     languages: how many to draw for a picture, 0 for all it has; temperature: as above, for that draw. An epoch
-    is `passes` passes over the pictures; the last batch of a pass is filled up with pictures drawn again.
+    is `passes` passes over the pictures; the last batch of a pass is filled up with pictures of those before it.
     text_only: pictures that are not there, as a share of the batch, whose sentences join for the terms between
     sentences. Where a language has fewer captions than asked for, further ones are drawn among the batch's own
     pictures up to a round number, so that batches have few different sizes.
@@ -101,17 +102,17 @@ class ImageSampler:
         captions: CaptionTable,
         batch_size: Count,
         per_language: Count = 1,
-        languages: int = 0,
+        languages: Annotated[int, Field(ge=0)] = 0,
         temperature: Positive = 1.0,
         passes: Count = 1,
-        text_only: float = 0.0,
+        text_only: Share = 0.0,
     ) -> None:
         self._table, self._batch_size, self._passes = captions, batch_size, passes
         self._per_language, self._languages = per_language, languages
         self._cells = _Cells(captions)
         self._images = np.unique(captions.groups[captions.groups < captions.images])
         self._texts = np.unique(captions.groups[captions.groups >= captions.images])
-        self._extra = round(text_only * batch_size) if len(self._texts) else 0
+        self._extra = min(round(text_only * batch_size), len(self._texts))
         found, counts = np.unique(captions.langs, return_counts=True)
         self._favour = np.full(self._cells.count.shape[1], -np.inf)
         self._favour[found] = np.log(counts) / temperature
@@ -130,13 +131,14 @@ class ImageSampler:
     def _pass(self, generator: np.random.Generator) -> list[Ints]:
         size = min(self._batch_size, len(self._images))
         order = generator.permutation(self._images)
-        order = np.concatenate([order, generator.permutation(order)[: -len(order) % size]])
+        earlier = order[: len(order) // size * size]  # a batch has no picture twice
+        order = np.concatenate([order, generator.permutation(earlier)[: -len(order) % size]])
         return np.split(order, len(order) // size)
 
     def _draw(self, generator: np.random.Generator, groups: Ints) -> Ints:
         """Captions of these pictures, and of some that are not there."""
         if self._extra:
-            groups = np.concatenate([groups, generator.choice(self._texts, self._extra)])
+            groups = np.concatenate([groups, generator.choice(self._texts, self._extra, replace=False)])
         there = self._cells.count[groups] > 0
         if self._languages:
             keys = np.where(there, self._favour + generator.gumbel(size=there.shape), -np.inf)
@@ -190,6 +192,6 @@ def _by_language(rows: Ints, langs: Ints) -> Ints:
 def _shares(langs: Ints, temperature: float) -> NDArray[np.float64]:
     """The probability of each caption when a language of n captions weighs n^(1/temperature)."""
     counts = np.bincount(langs).astype(np.float64)
-    weights = (counts ** (1 / temperature - 1))[langs]
+    weights = (counts.clip(min=1) ** (1 / temperature - 1))[langs]
     shares: NDArray[np.float64] = weights / weights.sum()
     return shares

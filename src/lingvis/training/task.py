@@ -147,9 +147,8 @@ class RetrievalTask(nn.Module):
             hidden = hide_words(batch.ids, batch.mask, self._special, term.p)
             masked_batch = replace(batch, ids=batch.ids.masked_fill(hidden, self._mask_id))
             hidden_emb, masked = self.model.read_texts(masked_batch)
-        loss = term(
-            self._views(whole, batch.mask), self._views(masked, batch.mask & ~hidden), self._places(rows)
-        )
+            views = self._views(whole, batch.mask), self._views(masked, batch.mask & ~hidden)
+        loss = term(*views, self._places(rows))
         return image_emb, text_emb, whole.average, hidden_emb, self._weights[self._masked] * loss
 
     def _views(self, reading: Reading, kept: Tensor) -> Views:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lingvis.errors import UserError
 from lingvis.text.dictionaries.dictd import dictd_pairs
+from lingvis.text.segment import normalised
 
 
 def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
@@ -17,7 +17,9 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
     name is text in MUSE's format: a word and a translation a line, with a tab or a space between them.
     """
     pairs = dictd_pairs(path) if path.name.endswith((".index", ".dict", ".dict.dz")) else _text_pairs(path)
-    dictionary = collect((_normal(word), _normal(translation)) for word, translation in pairs)
+    dictionary = collect(
+        (normalised(word).strip(), normalised(translation).strip()) for word, translation in pairs
+    )
     if not dictionary:
         raise UserError(
             f"dictionary {path} has no translations; use FreeDict's dictd files or MUSE's text format"
@@ -32,10 +34,6 @@ def collect(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
         if word and translation:
             found.setdefault(word, {})[translation] = None
     return {word: tuple(translations) for word, translations in found.items()}
-
-
-def _normal(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower().strip()
 
 
 def _text_pairs(path: Path) -> Iterator[tuple[str, str]]:

@@ -48,7 +48,13 @@ class ArgosTranslator:
                 f"Argos Translate cannot translate {source} into {target}; languages installed: {choices(languages)}; "
                 f"install a model: argospm install translate-{_primary(source)}_{_primary(target)}"
             )
-        return translate_lines(texts, lambda lines: [translation.translate(line) for line in lines])
+        try:
+            return translate_lines(texts, lambda lines: [translation.translate(line) for line in lines])
+        except OSError as error:
+            raise UserError(
+                f"Argos Translate could not read its models: {error}; a model without a sentence splitter fetches one "
+                "when it is first used, so use it once while connected"
+            ) from error
 
 
 def _primary(lang: str) -> str:

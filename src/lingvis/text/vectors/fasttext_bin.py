@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lingvis.errors import UserError
-from lingvis.text.vectors.table import WordTable, spelling
+from lingvis.text.segment import normalised
+from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.training import gensim
 
 MAGIC, VERSIONS = 793712314, (11, 12)
@@ -85,7 +86,7 @@ def _open(file: Path, wanted: frozenset[str]) -> _Model:
                 raise ValueError("a word without an end")
             # Words that were cut inside a letter are in published models: they are none of ours.
             written = data[place:end].decode("utf-8", errors="replace")
-            if (word := spelling(written)) in wanted:
+            if (word := normalised(written)) in wanted:
                 words.setdefault(word, (written, row))
             place = end + 1 + BEHIND_WORD.size
         place += max(pruned, 0) * 8

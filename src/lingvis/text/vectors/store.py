@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 import lingvis
 from lingvis.errors import UserError, choices
@@ -142,7 +142,8 @@ def write_vectors(
         for lang, table in tables.items():
             file = folder / _file_name(lang)
             metadata = {"words": json.dumps(table.words, ensure_ascii=False)}
-            save_file({VECTORS: table.values.astype(np.float16)}, file, metadata=metadata)
+            # Not save_file: it makes files that only their owner may read.
+            file.write_bytes(save({VECTORS: table.values.astype(np.float16)}, metadata=metadata))
             languages[lang] = Stored(
                 origin=origins[lang],
                 words=len(table.words),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,8 +23,3 @@ class WordTable:
         for row, vector in enumerate(found.values()):
             values[row] = vector
         return cls(list(found), values)
-
-
-def spelling(word: str) -> str:
-    """A word of somebody else's file as `lingvis.text.segment.words` would spell it."""
-    return unicodedata.normalize("NFKC", word).lower()

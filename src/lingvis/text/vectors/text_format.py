@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lingvis.errors import UserError
-from lingvis.text.vectors.table import WordTable, spelling
+from lingvis.text.segment import normalised
+from lingvis.text.vectors.table import WordTable
 
 
 def read_text_vectors(file: Path, wanted: Collection[str]) -> WordTable:
@@ -34,7 +35,7 @@ def read_text_vectors(file: Path, wanted: Collection[str]) -> WordTable:
             raise _bad(file, number, f"{spaces} numbers behind the word where {dim or 'some'} are expected")
         name, _, numbers = line.partition(b" ")
         try:
-            word = spelling(name.decode("utf-8"))
+            word = normalised(name.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise _bad(file, number, "a word that is not UTF-8") from error
         if spaces == dim and word in wanted and word not in found:

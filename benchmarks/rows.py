@@ -1,0 +1,72 @@
+"""The rows of the tables in docs/languages.md: which recipe, with which values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LANGUAGES = ("en", "de", "fr", "cs", "pt", "zh", "ar", "ug", "bo", "mn")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A recipe with overrides, trained with `seeds`; val_only rows are for choosing and never see the test split."""
+
+    name: str
+    recipe: str
+    overrides: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = (0,)
+    val_only: bool = False
+    keep: bool = False
+
+
+def _languages(*codes: str) -> str:
+    return "data.languages=[" + ",".join(f'"{code}"' for code in codes) + "]"
+
+
+def _rows() -> list[Row]:
+    rows = [Row(f"embn-{lang}", "embn", (_languages(lang),), val_only=lang in ("ug", "bo", "mn"), keep=lang == "en") for lang in LANGUAGES]
+    rows += [
+        Row(f"vse_infinity-{lang}", "vse_infinity_region", (_languages(lang),), val_only=lang in ("ug", "bo", "mn"))
+        for lang in LANGUAGES
+    ]
+    one = ("training.sampling.name=captions", "training.sampling.bucket=1", "training.epochs=30", "schedule.epochs=[15]")
+    rows += [
+        Row("s_liwe-1", "s_liwe", (_languages("en"), *one)),
+        Row("s_liwe-2", "s_liwe", (_languages("en", "de"),)),
+        Row("s_liwe-10", "s_liwe"),
+        Row("l_liwe-10", "l_liwe"),
+        Row("par_embn", "par_embn"),
+        Row("mule", "mule"),
+        Row("la", "la"),
+        Row("la-no-exploration", "la", ("pretraining.explore=0.0",)),
+        Row("hem", "hem"),
+        Row("smalr", "smalr", keep=True),
+        *(Row(f"threshold-{t}", "mule", (f"text.tokenizer.min_count={t}",)) for t in (5, 20, 50)),
+        *(Row(f"pca-{d}", "mule", (f"text.words.vector_dim={d}",)) for d in (50, 100, 200)),
+        *(
+            Row(f"dictionary-{t}", "mule", (f"text.tokenizer.rare_below={t}", "text.tokenizer.dictionaries=dictionaries"))
+            for t in (5, 20, 50)
+        ),
+        *(
+            Row(f"smalr-lambda-{power}", "smalr", (f"terms.masked.weight=1e-{power}",), val_only=True)
+            for power in (1, 2, 3, 5)
+        ),
+    ]
+    for count in (2, 4, 6, 8):
+        some = _languages(*LANGUAGES[:count])
+        rows += [Row(f"{name}-{count}-languages", name, (some,)) for name in ("mule", "s_liwe", "smalr")]
+    sizes = {"128-256": "[128,256]", "128-384": "[128,384]", "256-256": "[256,256]", "128-512": "[128,512]"}
+    sizes |= {"384-384": "[384,384]", "512-512": "[512,512]", "1024-512": "[1024,512]"}
+    rows += [
+        Row(f"liwe-{name}", "s_liwe", (_languages("en"), *one, f"text.words.layers={layers}"))
+        for name, layers in sizes.items()
+    ]
+    rows += [
+        Row("liwe-char-gru", "s_liwe", (_languages("en"), *one, "text.words.name=char_gru", "text.words.dim=300")),
+        Row("clmr_gru", "clmr_gru"),
+        Row("lingvis", "lingvis", seeds=(0, 1, 2), keep=True),
+    ]
+    return rows
+
+
+ROWS = {row.name: row for row in _rows()}
