@@ -36,6 +36,7 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> dict[str, Any]
         "parameters": config["parameters"],
         "validation": [[row["epoch"], row["mR"], row["rsum"]] for row in epochs],
         "validation_languages": epochs[config["training"]["best_epoch"] - 1]["languages"],
+        "resolved": config["recipe"],
     }
     if not args.validation_only:
         report = evaluate_runs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LANGUAGES = ("en", "de", "fr", "cs", "pt", "zh", "ar", "ug", "bo", "mn")
+NO_TEST = ("ug", "bo", "mn")
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,22 @@ def _languages(*codes: str) -> str:
 
 
 def _rows() -> list[Row]:
-    rows = [Row(f"embn-{lang}", "embn", (_languages(lang),), val_only=lang in ("ug", "bo", "mn"), keep=lang == "en") for lang in LANGUAGES]
+    rows = [
+        Row(f"embn-{lang}", "embn", (_languages(lang),), val_only=lang in NO_TEST, keep=lang == "en")
+        for lang in LANGUAGES
+    ]
+    # With the paper's one epoch of easy negatives five of these languages collapse, and with one caption a picture
+    # an epoch is a fifth as long.
+    usual = ("objective.warmup_epochs=5", "training.epochs=16")
+    one_caption = ("objective.warmup_epochs=10", "training.epochs=60", "schedule.epochs=[36]")
+    given = {"en": (), "pt": (), "ar": (), "fr": one_caption, "cs": one_caption}
     rows += [
-        Row(f"vse_infinity-{lang}", "vse_infinity_region", (_languages(lang),), val_only=lang in ("ug", "bo", "mn"))
+        Row(
+            f"vse_infinity-{lang}",
+            "vse_infinity_region",
+            (_languages(lang), *given.get(lang, usual)),
+            val_only=lang in NO_TEST,
+        )
         for lang in LANGUAGES
     ]
     one = ("training.sampling.name=captions", "training.sampling.bucket=1", "training.epochs=30", "schedule.epochs=[15]")
@@ -64,7 +78,7 @@ def _rows() -> list[Row]:
     rows += [
         Row("liwe-char-gru", "s_liwe", (_languages("en"), *one, "text.words.name=char_gru", "text.words.dim=300")),
         Row("clmr_gru", "clmr_gru"),
-        Row("lingvis", "lingvis", seeds=(0, 1, 2), keep=True),
+        Row("lingvis", "lingvis", keep=True),
     ]
     return rows
 

@@ -102,15 +102,16 @@ class ScheduleSection(_Section):
 class TrainingSection(_Section):
     """The loop.
 
-    sampling: which captions meet in a batch of `batch_size` captions or images. graphs: replay recorded CUDA
-    graphs on a GPU; parts that look at values on the host (transformers do) cannot be recorded. average: the
-    model that is measured and kept is a moving average of the weights with this decay (0 = the weights).
+    sampling: which captions meet in a batch of `batch_size` captions or images. languages_apart: the objective
+    is the sum over languages, each with its own captions as negatives, instead of one over all captions.
+    graphs: replay recorded CUDA graphs on a GPU; parts that look at values on the host (transformers do) cannot
+    be recorded.
     """
 
     epochs: Annotated[int, Field(gt=0)]
     batch_size: Annotated[int, Field(gt=1)]
     sampling: Part
-    average: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    languages_apart: bool = False
     clip: Annotated[float, Field(ge=0)]
     precision: Literal["auto", "float32", "tf32", "bfloat16"]
     graphs: bool

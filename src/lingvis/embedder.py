@@ -121,8 +121,9 @@ class Embedder:
         bank = TokenBank(
             tokenizer=self.tokenizer, texts=texts, langs=langs, languages=self.languages, device=self.device
         )
-        # Languages together, for parts that have a layer for each; within one, like lengths.
-        order = np.lexsort((bank.rows.lengths, bank.langs))
+        # Like lengths together, so that little is padded; parts with a layer a language want that together first.
+        apart = bank.langs if self.tokenizer.vocabulary.blocks else np.zeros_like(bank.langs)
+        order = np.lexsort((bank.rows.lengths, apart))
         return self._in_batches(order, lambda rows: self.model.encode_texts(bank.batch(rows)))
 
     def encode_images(
@@ -169,11 +170,13 @@ class Embedder:
     ) -> Floats:
         """Encode rows in the order given, and put them back in their own."""
         training = self.model.training
-        self.model.eval()
+        if training:  # parts keep what they have computed for inference until the mode is switched
+            self.model.eval()
         with torch.inference_mode():
             parts = [encode(order[first : first + BATCH]) for first in range(0, len(order), BATCH)]
             emb: Floats = torch.cat(parts).float().cpu().numpy()
-        self.model.train(training)
+        if training:
+            self.model.train()
         back = np.empty_like(emb)
         back[order] = emb
         return back

@@ -39,6 +39,7 @@ def train(
         Print the model's configuration as JSON.
     """
     from lingvis.cli.output import print_json
+    from lingvis.jobs.card import describe_sizes
     from lingvis.jobs.train import train as run
     from lingvis.training.checkpoint import FILE as CHECKPOINT
     from lingvis.training.loop import Interrupted
@@ -57,8 +58,8 @@ def train(
         return
     training = config["training"]
     print(
-        f"{out}: epoch {training['best_epoch']} is best, validation mR {training['validation_mR']:.2f}, "
-        f"{config['parameters']['total']:,} parameters, {training['seconds']} s\n"
+        f"{out}: epoch {training['best_epoch']} is best, validation mR {training['validation_mR']:.2f}, {training['seconds']} s\n"
+        f"{describe_sizes(config['parameters'])}\n"
         f"next: lingvis evaluate {out} {dataset}"
     )
 

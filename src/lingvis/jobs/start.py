@@ -41,7 +41,10 @@ def with_text_only(
 
 
 def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> Floats | None:
-    """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none."""
+    """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none.
+
+    Centred in each language: vectors trained on captions share a large common direction, which says nothing.
+    """
     if not recipe.data.vectors:
         return None
     if not vocabulary.blocks:
@@ -53,7 +56,10 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
     values = np.zeros((vocabulary.size, stored.dim), dtype=np.float32)
     for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
         offset = vocabulary.blocks[0][0]
-        values[first:last] = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)[0]
+        found, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
+        if known.any():
+            found[known] -= found[known].mean(axis=0)
+        values[first:last] = found
     return values
 
 

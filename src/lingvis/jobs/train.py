@@ -187,6 +187,7 @@ def prepare(
         ),
         groups=groups,
         precision=choose_precision(recipe.training.precision, device),
+        languages_apart=recipe.training.languages_apart,
         graphs=recipe.training.graphs,
     ).to(device)
     return embedder, task, sampler

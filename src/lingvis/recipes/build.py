@@ -103,13 +103,30 @@ def parts_problems(values: Mapping[str, Any]) -> list[str]:
     for where, registry in parts.items():
         provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
         problems += part_problems(where, values, registry, provided=provided)
-    if not problems:
-        image = lookup(values, "image.encoder.dim")
-        text = lookup(values, "text.head.dim") or lookup(values, "text.encoder.dim")
-        if None not in (image, text) and image != text:
-            problems.append(
-                f"image.encoder.dim is {image} but text.encoder.dim (or text.head.dim) is {text}; make them equal"
-            )
+    return problems or _disagreements(values)
+
+
+def _disagreements(values: Mapping[str, Any]) -> list[str]:
+    """Values that are right by themselves and do not fit each other."""
+    problems = []
+    image = lookup(values, "image.encoder.dim")
+    text = lookup(values, "text.head.dim") or lookup(values, "text.encoder.dim")
+    if None not in (image, text) and image != text:
+        problems.append(
+            f"image.encoder.dim is {image} but text.encoder.dim (or text.head.dim) is {text}; make them equal"
+        )
+    wanted = lookup(values, "data.text_only") is True
+    share = lookup(values, "training.sampling.text_only") or 0
+    if wanted and not share:
+        problems.append(
+            "data.text_only is true, but no sentence without a picture is sampled; set training.sampling.name = images "
+            "with text_only above 0, such as 0.5, or data.text_only = false"
+        )
+    if share and not wanted:
+        problems.append(
+            f"training.sampling.text_only is {share}, but data.text_only is false; set data.text_only = true, or "
+            "training.sampling.text_only = 0"
+        )
     return problems
 
 

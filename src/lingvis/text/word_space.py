@@ -89,11 +89,6 @@ class WordSpace(nn.Module):
         return self
 
     @property
-    def training_parameters(self) -> int:
-        """Number of trained values."""
-        return sum(each.numel() for each in self.parameters() if each.requires_grad)
-
-    @property
     def table_values(self) -> int:
         """Number of values of the table, which is all that a deployed model keeps of its words.
 

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
-from lingvis.training.average import WeightAverage
 
 FILE = "checkpoint.safetensors"
 
@@ -35,15 +34,10 @@ class TrainingState:
 
 
 def save_checkpoint(
-    folder: Path,
-    state: TrainingState,
-    task: nn.Module,
-    average: WeightAverage,
-    optimizer: torch.optim.Optimizer,
+    folder: Path, state: TrainingState, task: nn.Module, optimizer: torch.optim.Optimizer
 ) -> None:
-    """Write the state, all that is trained, its average, the best model and the optimiser's moments."""
+    """Write the state, all that is trained, the best model and the optimiser's moments."""
     tensors = {f"task/{name}": tensor for name, tensor in task.state_dict().items()}
-    tensors |= {f"average/{name}": tensor for name, tensor in average.state.items()}
     tensors |= {f"best/{name}": tensor for name, tensor in state.best.items()}
     for index, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{index}/{name}": torch.as_tensor(value) for name, value in moments.items()}
@@ -69,20 +63,14 @@ def check_checkpoint(folder: Path, identity: str) -> TrainingState:
 
 
 def load_checkpoint(
-    folder: Path,
-    identity: str,
-    task: nn.Module,
-    average: WeightAverage,
-    optimizer: torch.optim.Optimizer,
+    folder: Path, identity: str, task: nn.Module, optimizer: torch.optim.Optimizer
 ) -> TrainingState:
-    """Put model, average and optimiser back where `save_checkpoint` found them."""
+    """Put what is trained and the optimiser back where `save_checkpoint` found them."""
     state = check_checkpoint(folder, identity)
     path = folder / FILE
     with _damage_told(path), safe_open(path, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     task.load_state_dict(_under(tensors, "task"), strict=True)
-    for name, tensor in _under(tensors, "average").items():
-        average.state[name].copy_(tensor)
     state.best = _under(tensors, "best")
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in _under(tensors, "optimizer").items():

@@ -16,7 +16,6 @@ import torch
 from torch import nn
 
 from lingvis.progress import ProgressBar
-from lingvis.training.average import WeightAverage
 from lingvis.training.checkpoint import TrainingState, load_checkpoint, save_checkpoint
 from lingvis.training.log import RunLog, draw_curves
 from lingvis.training.optimizer import Schedule, set_rate
@@ -38,7 +37,6 @@ class Plan:
 
     epochs: int
     clip: float
-    average: float
     seed: int
     checkpoint_seconds: float
 
@@ -61,15 +59,14 @@ def fit(
     `identity` differs is refused. All randomness of a step comes from (seed, step), so a resumed run repeats
     an uninterrupted one.
     """
-    average = WeightAverage(task.model, plan.average)
-    state = load_checkpoint(folder, identity, task, average, optimizer) if resume else TrainingState(identity)
+    state = load_checkpoint(folder, identity, task, optimizer) if resume else TrainingState(identity)
     log, watch = RunLog(folder, from_step=state.step, from_epoch=state.epoch), LossWatch()
     began, saved = time.monotonic() - state.seconds, time.monotonic()
 
     def checkpoint() -> None:
         _report(watch, log, optimizer)
         state.seconds = time.monotonic() - began
-        save_checkpoint(folder, state, task, average, optimizer)
+        save_checkpoint(folder, state, task, optimizer)
 
     steps = plan.epochs * sampler.batch_count()
     with (
@@ -83,7 +80,6 @@ def fit(
                 set_rate(optimizer, schedule(state.step, epoch))
                 _step(task, optimizer, watch, rows, Clock(state.step, epoch), plan)
                 state.step += 1
-                average.update(state.step)
                 state.batch += 1
                 bar.advance(1, f"epoch {epoch + 1}/{plan.epochs}")
                 if state.step % LOG_EVERY == 0:
@@ -96,19 +92,17 @@ def fit(
                     saved = time.monotonic()
             _report(watch, log, optimizer)
             task.eval()
-            with average.applied():
-                languages = validate()["languages"]
-                scores = {
-                    key: sum(each[key] for each in languages.values()) / len(languages)
-                    for key in ("mR", "rsum")
-                }
-                state.epoch, state.batch = epoch + 1, 0
-                per_language = {lang: each["mR"] for lang, each in languages.items()}
-                log.write("val", state.step, {"epoch": epoch + 1, **scores, "languages": per_language})
-                if scores["mR"] > state.best_score:
-                    state.best_score, state.best_epoch = scores["mR"], epoch + 1
-                    weights = task.model.state_dict()
-                    state.best = {name: value.detach().clone() for name, value in weights.items()}
+            languages = validate()["languages"]
+            scores = {
+                key: sum(each[key] for each in languages.values()) / len(languages) for key in ("mR", "rsum")
+            }
+            state.epoch, state.batch = epoch + 1, 0
+            per_language = {lang: each["mR"] for lang, each in languages.items()}
+            log.write("val", state.step, {"epoch": epoch + 1, **scores, "languages": per_language})
+            if scores["mR"] > state.best_score:
+                state.best_score, state.best_epoch = scores["mR"], epoch + 1
+                weights = task.model.state_dict()
+                state.best = {name: value.detach().clone() for name, value in weights.items()}
             bar.advance(0, f"epoch {epoch + 1}/{plan.epochs}, val mR {scores['mR']:.1f}")
         state.seconds = time.monotonic() - began
         draw_curves(folder, log.records)

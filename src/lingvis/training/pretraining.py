@@ -22,9 +22,9 @@ from lingvis.text.tokenizers import Vocabulary
 from lingvis.training.sampling import CaptionTable, ImageSampler
 from lingvis.types import TextBatch
 
-# Pictures a step, each with two captions in every language it has: as in the joint training of these recipes.
-PICTURES = 64
-CAPTIONS = 2
+# Pictures a step, each with a caption in two of its languages. More sentences a step give harder negatives, from
+# which nothing is learnt: with all languages at once the vectors fall into one point.
+PICTURES, LANGUAGES = 64, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class LatentPretraining:
 def _learn(
     words: nn.Module, material: Material, *, epochs: int, lr: float, frozen: Sequence[str] = ()
 ) -> None:
-    sampler = ImageSampler(captions=material.table, batch_size=PICTURES, per_language=CAPTIONS)
+    sampler = ImageSampler(captions=material.table, batch_size=PICTURES, languages=LANGUAGES)
     objective = TopTriplet(margin=0.05, hardest=10)
     with ProgressBar("pre-train words", epochs * sampler.batch_count()) as bar:
 

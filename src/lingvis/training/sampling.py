@@ -85,13 +85,16 @@ class CaptionSampler:
 
 @SAMPLERS.register("images", "batches of pictures, with captions in several languages for each")
 class ImageSampler:
-    """`batch_size` pictures a batch; of each, up to `captions` captions in each of `languages` languages.
+    """`batch_size` pictures a batch; of each, up to `per_language` captions in each of `languages` languages.
 
-    languages: how many to draw for a picture, 0 for all it has; temperature: as above, for that draw. An epoch
-    is `passes` passes over the pictures; the last batch of a pass is filled up with pictures of those before it.
-    text_only: pictures that are not there, as a share of the batch, whose sentences join for the terms between
-    sentences. Where a language has fewer captions than asked for, further ones are drawn among the batch's own
-    pictures up to a round number, so that batches have few different sizes.
+    languages: how many to draw for a picture, 0 for all it has; together: one draw for the whole batch, among
+    the languages of its pictures, and those without a caption in any of them are left out; temperature: as
+    above, for that draw. An epoch is `passes` passes over the pictures; the last batch of a pass is filled up
+    with pictures of those before it. text_only: pictures that are not there, as a share of the batch, whose
+    sentences join for the terms between sentences.
+
+    Captions are filled up to a round number, so that batches have few different sizes: with further ones of the
+    same pictures and languages, and with repetitions where there are no others.
     """
 
     ROUND = 64
@@ -103,12 +106,13 @@ class ImageSampler:
         batch_size: Count,
         per_language: Count = 1,
         languages: Annotated[int, Field(ge=0)] = 0,
+        together: bool = False,
         temperature: Positive = 1.0,
         passes: Count = 1,
         text_only: Share = 0.0,
     ) -> None:
         self._table, self._batch_size, self._passes = captions, batch_size, passes
-        self._per_language, self._languages = per_language, languages
+        self._per_language, self._languages, self._together = per_language, languages, together
         self._cells = _Cells(captions)
         self._images = np.unique(captions.groups[captions.groups < captions.images])
         self._texts = np.unique(captions.groups[captions.groups >= captions.images])
@@ -141,16 +145,21 @@ class ImageSampler:
             groups = np.concatenate([groups, generator.choice(self._texts, self._extra, replace=False)])
         there = self._cells.count[groups] > 0
         if self._languages:
-            keys = np.where(there, self._favour + generator.gumbel(size=there.shape), -np.inf)
-            chosen = np.zeros_like(there)
-            np.put_along_axis(chosen, np.argsort(-keys, axis=1)[:, : self._languages], True, axis=1)
-            there &= chosen
-        rows = self._cells.draw(generator, groups, there, self._per_language)
+            # Sentences alone do not take part in a common draw: a batch without a picture teaches nothing.
+            among = there[groups < self._table.images].any(axis=0, keepdims=True) if self._together else there
+            there &= self._draw_languages(generator, among)
+        rows, others = self._cells.draw(generator, groups, there, self._per_language)
         missing = -len(rows) % self.ROUND
-        if missing:
-            cells = np.argwhere(there)[generator.integers(there.sum(), size=missing)]
-            rows = np.concatenate([rows, self._cells.one(generator, groups[cells[:, 0]], cells[:, 1])])
-        return _by_language(rows, self._table.langs)
+        further = generator.permutation(others)[:missing]
+        again = generator.choice(rows, missing - len(further))
+        return _by_language(np.concatenate([rows, further, again]), self._table.langs)
+
+    def _draw_languages(self, generator: np.random.Generator, among: Bools) -> Bools:
+        """Up to `languages` of each row's languages, drawn without replacement by their weights."""
+        keys = np.where(among, self._favour + generator.gumbel(size=among.shape), -np.inf)
+        chosen = np.zeros_like(among)
+        np.put_along_axis(chosen, np.argsort(-keys, axis=1)[:, : self._languages], True, axis=1)
+        return chosen & among
 
 
 class _Cells:
@@ -165,23 +174,18 @@ class _Cells:
         flat = self.count.ravel()
         self._first = (np.cumsum(flat) - flat).reshape(shape)
 
-    def draw(self, generator: np.random.Generator, groups: Ints, there: Bools, most: int) -> Ints:
-        """Up to `most` different captions of each cell that is there."""
+    def draw(
+        self, generator: np.random.Generator, groups: Ints, there: Bools, most: int
+    ) -> tuple[Ints, Ints]:
+        """Up to `most` different captions of each cell that is there, and the others of those cells."""
         count = np.where(there, self.count[groups], 0)
         keys = generator.random((*count.shape, max(1, int(count.max()))))
         keys[np.arange(keys.shape[-1]) >= count[..., None]] = np.inf
-        order = np.argsort(keys, axis=-1)[..., :most]
+        order = np.argsort(keys, axis=-1)
         valid = np.take_along_axis(keys, order, axis=-1) < np.inf
-        found: Ints = self._order[(self._first[groups][..., None] + order)[valid]]
-        return found
-
-    def one(self, generator: np.random.Generator, groups: Ints, langs: Ints) -> Ints:
-        """One caption of each cell."""
-        found: Ints = self._order[
-            self._first[groups, langs]
-            + (generator.random(len(groups)) * self.count[groups, langs]).astype(np.int64)
-        ]
-        return found
+        places = self._first[groups][..., None] + order
+        early = np.arange(keys.shape[-1]) < most
+        return self._order[places[valid & early]], self._order[places[valid & ~early]]
 
 
 def _by_language(rows: Ints, langs: Ints) -> Ints:

@@ -14,6 +14,7 @@ from lingvis.image.table import FeatureTable
 from lingvis.model import DualEncoder, masked_mean
 from lingvis.objectives.masked import MaskedCrossLanguage, Views, hide_words
 from lingvis.text.bank import TokenBank
+from lingvis.text.per_language import PerLanguageGRU, PerLanguageLinear
 from lingvis.text.tokenizers import Vocabulary
 from lingvis.training.graphs import GraphedCalls
 from lingvis.training.sampling import CaptionTable
@@ -32,8 +33,8 @@ Ints = NDArray[np.int64]
 class RetrievalTask(nn.Module):
     """Image-text matching: one step sees a batch of captions and each of their pictures once.
 
-    terms: further parts of the loss with their weights. images: how many groups of captions have a picture;
-    captions of the others are seen by the terms alone.
+    terms: further parts of the loss with their weights. groups: which picture each caption is about; captions
+    whose picture is not there are seen by the terms alone. languages_apart: see TrainingSection.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class RetrievalTask(nn.Module):
         pictures: FeatureTable,
         groups: Ints,
         precision: torch.dtype,
+        languages_apart: bool,
         graphs: bool,
     ) -> None:
         super().__init__()
@@ -57,11 +59,13 @@ class RetrievalTask(nn.Module):
             (name for name, term in self.terms.items() if isinstance(term, MaskedCrossLanguage)), None
         )
         self._captions, self._pictures, self._precision = captions, pictures, precision
+        self._languages_apart = languages_apart
         self._special = torch.tensor(vocabulary.special, device=pictures.device)
         self._mask_id = vocabulary.mask
-        self._languages_apart = bool(
-            vocabulary.blocks
-        )  # a recording then depends on the languages of its rows
+        # Where each language has a layer of its own, a recording depends on the languages of its rows.
+        self._layers_apart = any(
+            isinstance(part, PerLanguageLinear | PerLanguageGRU) for part in model.modules()
+        )
         self.table = CaptionTable(groups, captions.langs, captions.rows.lengths, len(pictures))
         self._graphs = GraphedCalls(model) if graphs and pictures.resident and self._masked is None else None
 
@@ -88,12 +92,12 @@ class RetrievalTask(nn.Module):
         on_device = torch.from_numpy(groups).to(device, non_blocking=True)
         if self._masked is None:
             image_emb, text_emb, average = self._encode(rows, images)
-            matching, blind = self._matching(image_emb, text_emb, positives, clock)
+            matching, blind = self._matching(image_emb, text_emb, positives, rows, clock)
             total = matching
         else:
             image_emb, text_emb, average, hidden_emb, aligned = self._encode_masked(rows, images)
-            matching, blind = self._matching(image_emb, text_emb, positives, clock)
-            total = matching + self._matching(image_emb, hidden_emb, positives, clock)[0] + aligned
+            matching, blind = self._matching(image_emb, text_emb, positives, rows, clock)
+            total = matching + self._matching(image_emb, hidden_emb, positives, rows, clock)[0] + aligned
         sentences = Sentences(text_emb.float(), average.float(), on_device, langs)
         for name, term in self.terms.items():
             if name != self._masked and self._weights[name] > 0:
@@ -101,15 +105,20 @@ class RetrievalTask(nn.Module):
         return Loss(total, matching, blind)
 
     def _matching(
-        self, image_emb: Tensor, text_emb: Tensor, positives: Tensor, clock: Clock
+        self, image_emb: Tensor, text_emb: Tensor, positives: Tensor, rows: Ints, clock: Clock
     ) -> tuple[Tensor, Tensor]:
         """The objective between pictures and sentences, and what it would be if all scores were equal."""
         scores = self.model.similarity(image_emb.float(), text_emb.float())
-        there = positives.any(dim=1, keepdim=True) & positives.any(dim=0, keepdim=True)
-        scores = scores.masked_fill(~there, -torch.inf)
-        with torch.no_grad():
-            blind = self.objective(torch.where(scores.isinf(), scores, 0.0), positives, clock)
-        return self.objective(scores, positives, clock), blind
+        runs = self._captions.runs(rows) if self._languages_apart else ((0, len(rows)),)
+        counts = [count for _, count in runs]
+        found, blind = scores.new_zeros(()), scores.new_zeros(())
+        for some, right in zip(scores.split(counts, dim=1), positives.split(counts, dim=1), strict=True):  # type: ignore[no-untyped-call]
+            there = right.any(dim=1, keepdim=True) & right.any(dim=0, keepdim=True)
+            compared = some.masked_fill(~there, -torch.inf)
+            found = found + self.objective(compared, right, clock)
+            with torch.no_grad():
+                blind = blind + self.objective(torch.where(there, 0.0, compared), right, clock)
+        return found, blind
 
     def _encode(self, rows: Ints, images: Ints) -> tuple[Tensor, ...]:
         device = self._pictures.device
@@ -125,10 +134,10 @@ class RetrievalTask(nn.Module):
                 text_emb, reading = self.model.read_texts(batch)
             return image_emb, text_emb, reading.average
 
-        inputs = tuple(torch.from_numpy(each).to(device) for each in (rows, images, words))
+        inputs = tuple(torch.from_numpy(each).to(device, non_blocking=True) for each in (rows, images, words))
         if self._graphs is None:
             return encode(*inputs)
-        shape = (len(rows), len(images), len(words), length, size, runs if self._languages_apart else ())
+        shape = (len(rows), len(images), len(words), length, size, runs if self._layers_apart else ())
         return self._graphs(shape, encode, inputs)
 
     def _encode_masked(self, rows: Ints, images: Ints) -> tuple[Tensor, ...]:
@@ -162,7 +171,7 @@ class RetrievalTask(nn.Module):
         found = np.full((len(groups), int(self.table.langs.max()) + 1), -1, np.int64)
         backwards = np.arange(len(rows))[::-1]  # of several, the one written last stays
         found[places[backwards], self.table.langs[rows][backwards]] = backwards
-        return torch.from_numpy(found).to(self._pictures.device)
+        return torch.from_numpy(found).to(self._pictures.device, non_blocking=True)
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(
