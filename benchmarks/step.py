@@ -6,6 +6,7 @@ python benchmarks/step.py vse_infinity_region DATASET --out results/flickr8k-ml 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -21,9 +22,7 @@ from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.jobs.train import open_with_features, prepare
 from lingvis.recipes.build import load_recipe
-from lingvis.training.batches import epoch_batches
 from lingvis.training.optimizer import make_optimizer
-from lingvis.training.task import RetrievalTask
 from lingvis.types import Clock
 
 WARM_UP = 5
@@ -42,15 +41,10 @@ def main() -> None:
     recipe = load_recipe(args.recipe, args.overrides)
     device = choose_device(args.device)
     dataset, store = open_with_features(args.dataset, recipe.data.features)
-    embedder, task = prepare(recipe, dataset, store, "step", device)
-    optimizer = make_optimizer(embedder.model, **recipe.optimizer.model_dump())
-    batches = epoch_batches(
-        task.lengths,
-        batch_size=recipe.training.batch_size,
-        bucket=recipe.training.bucket,
-        seed=recipe.training.seed,
-        epoch=0,
-    )
+    with tempfile.TemporaryDirectory() as folder:  # where pre-training keeps what it found
+        _, task, sampler = prepare(recipe, dataset, store, Path(folder), device)
+    optimizer = make_optimizer(task.trained, **recipe.optimizer.model_dump())
+    batches = sampler.epoch(recipe.training.seed, 0)
     task.train()
     clock = Clock(step=10_000, epoch=10)
 
@@ -60,9 +54,9 @@ def main() -> None:
 
     def step(rows: Any, mark: Callable[[str], None]) -> None:
         optimizer.zero_grad(set_to_none=True)
-        loss, _ = task.loss(rows, clock)
+        loss = task.loss(rows, clock)
         mark("forward and loss")
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.total.backward()  # type: ignore[no-untyped-call]
         mark("backward")
         torch.nn.utils.clip_grad_norm_(task.parameters(), recipe.training.clip or torch.inf)
         optimizer.step()
@@ -89,7 +83,7 @@ def main() -> None:
         "ms_per_step": 1000 * total,
         "seconds_per_epoch": total * len(batches),
         "phases_ms": _phases(step, free[:10], wait),
-        "operations": _operations(task, step, free[:5], device),
+        "operations": _operations(step, free[:5], device),
     }
     write_json(args.out / f"{args.name}.json", record)
     print({key: record[key] for key in ("ms_per_step", "seconds_per_epoch", "phases_ms")})
@@ -114,10 +108,8 @@ def _phases(step: Any, batches: list[Any], wait: Callable[[], None]) -> dict[str
     return dict(spent)
 
 
-def _operations(
-    task: RetrievalTask, step: Any, batches: list[Any], device: torch.device
-) -> list[dict[str, Any]]:
-    """The ten most expensive operations, by their own time on the device."""
+def _operations(step: Any, batches: list[Any], device: torch.device) -> list[dict[str, Any]]:
+    """The fifteen most expensive operations, by their own time on the device."""
     cuda = device.type == "cuda"
     activities = [ProfilerActivity.CUDA] if cuda else [ProfilerActivity.CPU]
     with profile(activities=activities) as watched:

@@ -26,6 +26,7 @@ STAGES = [
     "embedder",
     "stored",
     "evaluation",
+    "index",
     "jobs",
     "bench",
     "cli",

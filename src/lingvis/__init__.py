@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lingvis.data.dataset import Dataset
     from lingvis.embedder import Embedder
+    from lingvis.index.collection import Collection
 
     load = Embedder.load
 
 __version__ = "0.1.0"
-__all__ = ["Dataset", "Embedder", "__version__", "load"]
+__all__ = ["Collection", "Dataset", "Embedder", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,6 +25,10 @@ def __getattr__(name: str) -> Any:
         from lingvis.data.dataset import Dataset
 
         return Dataset
+    if name == "Collection":
+        from lingvis.index.collection import Collection
+
+        return Collection
     raise AttributeError(f"module 'lingvis' has no attribute {name!r}")
 
 

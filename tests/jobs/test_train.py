@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,19 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from lingvis.cli.runs import train as command_train
+from lingvis.data.dataset import Dataset
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
 from lingvis.jobs import train as train_module
+from lingvis.jobs.card import describe_sizes
 from lingvis.jobs.evaluate import evaluate_runs
-from lingvis.jobs.start import ASSIGNMENT
+from lingvis.jobs.start import ASSIGNMENT, stored_vectors, words_start
 from lingvis.jobs.train import MARK, prepare, train
-from lingvis.recipes.build import build_model, load_recipe, recipe_names
+from lingvis.recipes.build import build_model, build_tokenizer, load_recipe, recipe_names
 from lingvis.text.tokenizers import WordTokenizer
+from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.training import loop
 from lingvis.training.checkpoint import FILE as CHECKPOINT
 from lingvis.training.log import read_log
@@ -53,7 +58,7 @@ OWN = {
     "hem": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24", "text.words.own=5"],
     "l_liwe": [*WORDS, "text.words.letter_dim=8", "text.words.layers=[12, 12]", "training.sampling.passes=2"],
     "la": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24"],
-    "lingvis": [*WORDS, *HIDDEN, "text.words.buckets=500", "training.average=0.5"],
+    "lingvis": [*WORDS, *HIDDEN, "text.words.buckets=500"],
     "mule": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6", "pretraining.epochs=2"],
     "par_embn": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6"],
     "s_liwe": [*WORDS, "text.words.letter_dim=4", "text.words.layers=[12, 12]", "training.sampling.passes=2"],
@@ -128,9 +133,75 @@ def test_every_recipe_trains_saves_and_loads(
     counts = model.model.parameter_counts()
     assert config["parameters"] == {**counts, "training": counts["total"] + sum(beside) - frozen}
     assert config["parameters"]["image"] > 0 and config["parameters"]["text"] > 0
+    card = (moved / "card.md").read_text()
+    assert describe_sizes(config["parameters"]) in card
+    by_pictures = load_recipe(recipe).training.sampling.name == "images"
+    assert f" steps of 16 {'pictures' if by_pictures else 'captions'}, seed 0" in card
     for name, tensor in load_file(moved / "model.safetensors").items():
         assert torch.equal(tensor, model.model.state_dict()[name])
         assert bool(torch.isfinite(tensor).all())
+
+
+@pytest.mark.parametrize(("recipe", "tabulated"), [("mule", True), ("vsepp", False)])
+def test_the_command_tells_parameters_in_training_and_at_test_time(
+    recipe: str, tabulated: bool, rich_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [*SMALL, *OWN[recipe], "training.epochs=1"]
+    command_train(recipe, rich_dataset, *options, out=tmp_path / "run")
+    told = capsys.readouterr().out
+    model = Embedder.load(tmp_path / "run").model
+    words = sum(each.numel() for each in model.text.words.parameters())
+    everything = sum(each.numel() for each in model.parameters())
+    # MULE's adversary, a linear layer from words of 16 dimensions to two languages, is trained and not kept.
+    trained = everything + (2 * 16 + 2 if tabulated else 0)
+    test_time = everything - (words if tabulated else 0)
+    assert f"{trained:,} parameters trained, {test_time:,} at test time" in told
+    table = Embedder.load(tmp_path / "run").tokenizer.vocabulary.size * 16
+    assert (f" at test time and a table of {table:,} values for the words\n" in told) == tabulated
+    assert ("table" in told) == tabulated
+
+
+def test_stored_vectors_are_centred_in_each_language(rich_dataset: Path) -> None:
+    """ "braun" has no vector: it stays zero and does not count."""
+    recipe = load_recipe(
+        "mule", ["text.tokenizer.min_count=1", "text.words.vector_dim=6", "data.vectors=captions"]
+    )
+    dataset = Dataset.open(rich_dataset)
+    captions = dataset.captions("train", dataset.languages)
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(captions.texts, captions.langs)
+    vocabulary = tokenizer.vocabulary
+    values = stored_vectors(recipe, dataset, vocabulary)
+    assert values is not None
+    stored = WordVectors.open(rich_dataset / VECTORS / "captions")
+    offset = vocabulary.blocks[0][0]
+    assert not values[:offset].any()
+    missing = []
+    for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
+        words = vocabulary.own_words[first - offset : last - offset]
+        found = {word: stored.table(lang).values[n] for n, word in enumerate(stored.table(lang).words)}
+        known = [word for word in words if word in found]
+        mean = np.mean([found[word] for word in known], axis=0)
+        assert np.abs(mean).max() > 0.05
+        for row, word in zip(values[first:last], words, strict=True):
+            np.testing.assert_allclose(row, found[word] - mean if word in found else np.zeros(6), atol=1e-6)
+        missing += [word for word in words if word not in found]
+        np.testing.assert_allclose(values[first:last].mean(axis=0), 0, atol=1e-6)
+    assert missing == ["braun"]
+    start = words_start(recipe, vocabulary, values)["vectors"]
+    assert start is values
+
+
+def test_a_language_whose_words_have_no_vectors_stays_empty(rich_dataset: Path) -> None:
+    recipe = load_recipe("mule", ["text.tokenizer.min_count=1", "data.vectors=captions"])
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(["a red dog", "Xylophon Zwölf"], ["en", "de"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        values = stored_vectors(recipe, Dataset.open(rich_dataset), tokenizer.vocabulary)
+    assert values is not None and bool(np.isfinite(values).all())
+    (first, last), (german, behind) = tokenizer.vocabulary.blocks
+    assert values[first:last].any() and not values[german:behind].any()
 
 
 def test_a_trained_model_finds_what_it_was_taught(toy_dataset: Path, tmp_path: Path) -> None:
@@ -227,11 +298,11 @@ def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "_step", die)
 
 
-# Terms, sentences alone, an average of the weights and a learned temperature; a latent vocabulary and masked
-# sentences; words that learn before the model does.
+# Terms, sentences alone and a learned temperature; a latent vocabulary and masked sentences; words that learn
+# before the model does.
 RESUMED = {
-    "lingvis": ["objective.learned=true", "training.average=0.9", "training.sampling.passes=2"],
-    "smalr": ["training.average=0.5"],
+    "lingvis": ["objective.learned=true", "training.sampling.passes=2"],
+    "smalr": [],
     "mule": [],
 }
 
@@ -288,7 +359,8 @@ def test_a_run_goes_on_with_its_own_data_only(
     """Other captions, word vectors or sentences alone make another run; so does another value."""
     dataset, run = tmp_path / "data", tmp_path / "run"
     shutil.copytree(rich_dataset, dataset)
-    options = [*overrides("la", tiny_bert), "data.text_only=true", "training.checkpoint_seconds=0"]
+    text_only = ["data.text_only=true", "training.sampling.text_only=0.5"]
+    options = [*overrides("la", tiny_bert), *text_only, "training.checkpoint_seconds=0"]
     with monkeypatch.context() as patched:
         kill_at(2, patched)
         with pytest.raises(Killed):
@@ -311,18 +383,6 @@ def test_a_run_goes_on_with_its_own_data_only(
         refused()
         (dataset / file).write_bytes(content)
     train("la", dataset, run, overrides=options, resume=True)
-
-
-def test_an_averaged_model_is_the_one_that_is_kept(rich_dataset: Path, tmp_path: Path) -> None:
-    def trained(average: float) -> dict[str, torch.Tensor]:
-        run = tmp_path / str(average)
-        options = [*SMALL, *OWN["lingvis"], f"training.average={average}", "training.epochs=1"]
-        train("lingvis", rich_dataset, run, overrides=options)
-        return weights(run)
-
-    plain, averaged = trained(0.0), trained(0.99)
-    gpo = "image.encoder.linear.linear.weight"
-    assert not torch.equal(plain[gpo], averaged[gpo])
 
 
 def test_frozen_parts_do_not_move(toy_dataset: Path, tmp_path: Path) -> None:

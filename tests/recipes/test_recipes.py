@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ("objective.margin=-0.2", "objective.margin"),
         ("training.epochs", "not of the form section.key=value"),
         ("name.first=x", "name is a value, not a section"),
-        ("training.average=1.0", "training.average"),
+        ("data.text_only=true", "data.text_only is true, but no sentence without a picture is sampled"),
         ("training.sampling.name=pictures", "unknown sampling 'pictures'; choose one of: captions, images"),
         ("training.sampling.passes=2", "unknown key training.sampling.passes; allowed: bucket, temperature"),
         ("pretraining.name=some", "unknown pre-training 'some'; choose one of: none"),
@@ -198,6 +199,20 @@ def test_wrong_values_get_a_sentence(override: str, sentence: str) -> None:
     with pytest.raises(UserError) as caught:
         load_recipe("vsepp", [override])
     assert sentence in str(caught.value)
+
+
+def test_sentences_alone_are_both_learnt_from_and_sampled_or_neither() -> None:
+    assert load_recipe("lingvis").data.text_only
+    without = ["data.text_only=false", "training.sampling.text_only=0.0"]
+    assert load_recipe("lingvis", without).training.sampling.options["text_only"] == 0
+    sampled = "training.sampling.text_only is 1.0, but data.text_only is false; set data.text_only = true"
+    with pytest.raises(UserError, match=re.escape(sampled)):
+        load_recipe("lingvis", without[:1])
+    for overrides in (without[1:], ["training.sampling.name=captions"]):
+        with pytest.raises(
+            UserError, match=r"no sentence .* is sampled; set training\.sampling\.name = images"
+        ):
+            load_recipe("lingvis", overrides)
 
 
 def test_recipes_from_files(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from lingvis.errors import UserError
-from lingvis.training.average import WeightAverage
 from lingvis.training.checkpoint import FILE, TrainingState, load_checkpoint, save_checkpoint
 from lingvis.training.log import RunLog, draw_curves, read_log
 from lingvis.training.optimizer import make_optimizer, make_schedule, set_rate
@@ -120,39 +119,32 @@ def test_watch_finds_a_collapse_and_not_a_slow_start() -> None:
         watch.flush()
 
 
-Trained = tuple[nn.Module, WeightAverage, torch.optim.Optimizer]
+Trained = tuple[nn.Module, torch.optim.Optimizer]
 
 
-def trained(steps: int, decay: float = 0.9) -> Trained:
-    """A model, what is kept of its past weights, and its optimiser after some steps."""
+def trained(steps: int) -> Trained:
+    """A model and its optimiser after some steps."""
     model = two_parts()
-    average = WeightAverage(model, decay)
-    made: Trained = (
-        model,
-        average,
-        make_optimizer(named(model), name="adamw", lr=0.1, weight_decay=0.01, factors={"image": 0.5}),
-    )
-    go_on(made, range(steps))
-    return made
+    optimizer = make_optimizer(named(model), name="adamw", lr=0.1, weight_decay=0.01, factors={"image": 0.5})
+    go_on((model, optimizer), steps)
+    return model, optimizer
 
 
-def go_on(made: Trained, steps: range) -> None:
-    model, average, optimizer = made
-    for step in steps:
+def go_on(made: Trained, steps: int) -> None:
+    model, optimizer = made
+    for _ in range(steps):
         optimizer.zero_grad()
         sum((p**2).sum() for p in model.parameters()).backward()  # type: ignore[union-attr]
         optimizer.step()
-        average.update(step + 1)
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.9])
-def test_checkpoint_brings_everything_back(decay: float, tmp_path: Path) -> None:
-    model, average, optimizer = made = trained(3, decay)
+def test_checkpoint_brings_everything_back(tmp_path: Path) -> None:
+    model, optimizer = made = trained(3)
     state = TrainingState(
         "me", step=3, epoch=1, batch=2, best_score=4.5, best_epoch=1, best=dict(model.state_dict())
     )
     save_checkpoint(tmp_path, state, *made)
-    other, other_average, other_optimizer = again = trained(0, decay)
+    other, other_optimizer = again = trained(0)
     found = load_checkpoint(tmp_path, "me", *again)
     assert (found.step, found.epoch, found.batch, found.best_score, found.best_epoch) == (3, 1, 2, 4.5, 1)
     for name, value in model.state_dict().items():
@@ -162,14 +154,10 @@ def test_checkpoint_brings_everything_back(decay: float, tmp_path: Path) -> None
         optimizer.state_dict()["state"].items(), other_optimizer.state_dict()["state"].items(), strict=True
     ):
         assert all(torch.equal(a[key], b[key]) for key in a)
-    go_on(again, range(3, 6))
-    whole, whole_average, _ = trained(6, decay)
-    assert bool(average.state) == (decay > 0)
-    for name, value in whole.state_dict().items():
+    go_on(again, 3)
+    for name, value in trained(6)[0].state_dict().items():
         assert torch.equal(value, other.state_dict()[name])
-    for name, value in whole_average.state.items():
-        assert torch.equal(value, other_average.state[name])
-        assert not torch.equal(value, average.state[name])
+        assert not torch.equal(value, model.state_dict()[name])
 
 
 def test_checkpoint_refuses_what_is_not_its_own(tmp_path: Path) -> None:

@@ -143,8 +143,28 @@ def test_every_cell_gives_the_asked_captions_and_fill_ups_stay_in_the_batch(per_
             cell: len({row for row in batch.tolist() if _cell(table, row) == cell}) for cell in asked
         }
         assert all(different[cell] >= count for cell, count in asked.items())
-        # Fill-ups are at most one short of a round number.
-        assert 0 <= len(batch) - sum(asked.values()) < ImageSampler.ROUND
+        # Fill-ups are at most one short of a round number, and repeat nothing while there is something else.
+        missing = len(batch) - sum(asked.values())
+        assert 0 <= missing < ImageSampler.ROUND
+        others = sum(PER_CELL[lang] for _, lang in asked) - sum(asked.values())
+        assert len(batch) - len(set(batch.tolist())) == max(0, missing - others)
+
+
+@pytest.mark.parametrize("per_cell", [1, 2])
+def test_captions_are_repeated_only_when_there_are_no_others(per_cell: int) -> None:
+    """40 pictures, one caption asked for in one language: 24 are missing."""
+    groups = np.repeat(np.arange(40), per_cell)
+    table = CaptionTable(groups, np.zeros_like(groups), np.full(len(groups), 5), 40)
+    found: Counter[int] = Counter()
+    for epoch in range(200):
+        (batch,) = ImageSampler(captions=table, batch_size=40).epoch(0, epoch)
+        assert len(batch) == 64
+        assert set(table.groups[batch].tolist()) == set(range(40))
+        assert len(set(batch.tolist())) == (64 if per_cell == 2 else 40)
+        found.update(batch.tolist())
+    shares = np.array([found[row] for row in range(len(groups))]) / 200
+    # Whatever fills up is drawn alike: 64 places for 40 or 80 captions; one caption's share spreads by 0.06.
+    np.testing.assert_allclose(shares, 64 / len(groups), atol=0.3)
 
 
 def _cell(table: CaptionTable, row: int) -> tuple[int, int]:
@@ -158,9 +178,10 @@ def test_every_caption_of_a_cell_is_drawn_equally_often() -> None:
     shares = [
         drawn[row] / 300 for row in np.flatnonzero((table.langs == 0) & (table.groups < IMAGES)).tolist()
     ]
-    # 2 of 5 captions, and a few more by filling up; one caption's share spreads by 0.03.
+    # 2 of 5 captions, and all 60 that fill up the 260 asked ones to 320, since no other language has more
+    # than are drawn; one caption's share spreads by 0.03.
     assert len(shares) == 5 * IMAGES
-    assert float(np.mean(shares)) == pytest.approx(0.4, abs=0.05)
+    assert float(np.mean(shares)) == pytest.approx((2 * IMAGES + 60) / (5 * IMAGES))
     assert max(shares) - min(shares) < 0.2
 
 
@@ -189,6 +210,53 @@ def test_so_many_different_languages_are_drawn_as_a_picture_has() -> None:
         for batch in sampler.epoch(0, 0):
             found = Counter(group for group, _ in cells(table, batch))
             assert all(count == min(languages, 4 if group % 5 == 0 else 3) for group, count in found.items())
+
+
+@pytest.mark.parametrize("languages", [1, 2, 3])
+def test_languages_drawn_together_are_the_same_for_the_whole_batch(languages: int) -> None:
+    table = image_table()
+    sampler = ImageSampler(
+        captions=table, batch_size=16, languages=languages, together=True, temperature=4.0, passes=40
+    )
+    there = set(zip(table.groups.tolist(), table.langs.tolist(), strict=True))
+    met: Counter[frozenset[int]] = Counter()
+    for batch in sampler.epoch(0, 0):
+        drawn = set(table.langs[batch].tolist())
+        assert len(drawn) == languages
+        pictures = set(table.groups[batch].tolist())
+        # Every picture of the batch has all captions it can have in them.
+        wanted = {(group, lang) for group in pictures for lang in drawn if (group, lang) in there}
+        assert set(cells(table, batch)) == wanted
+        if drawn != {3}:
+            assert len(pictures) == 16
+        met[frozenset(drawn)] += 1
+    assert len(met) == {1: 4, 2: 6, 3: 4}[languages]  # all choices of so many of four languages
+    if languages == 1:
+        weights = np.bincount(table.langs) ** 0.25
+        shares = np.array([met[frozenset([lang])] for lang in range(4)]) / met.total()
+        np.testing.assert_allclose(shares, weights / weights.sum(), atol=0.12)
+
+
+def sparse_table() -> CaptionTable:
+    """Two pictures in each of ten languages of its own, and sentences alone in an eleventh and in all of them."""
+    shown = [(group, group // 2) for group in range(20)]
+    alone = [(20 + lang, lang) for lang in range(11)] + [(31, 10)] * 500
+    rows = np.asarray(shown + alone, dtype=np.int64)
+    return CaptionTable(rows[:, 0].copy(), rows[:, 1].copy(), np.full(len(rows), 5), 20)
+
+
+def test_a_batch_drawn_together_is_never_without_pictures() -> None:
+    table = sparse_table()
+    for text_only in (0.0, 1.0):
+        sampler = ImageSampler(
+            captions=table, batch_size=3, languages=1, together=True, passes=30, text_only=text_only
+        )
+        for batch in sampler.epoch(0, 0):
+            (lang,) = set(table.langs[batch].tolist())
+            shown = {int(group) for group in table.groups[batch] if group < 20}
+            assert shown and all(group // 2 == lang for group in shown)
+    alone = ImageSampler(captions=table, batch_size=3, languages=1, passes=30)
+    assert max(len(set(table.langs[batch].tolist())) for batch in alone.epoch(0, 0)) > 1
 
 
 def test_sentences_alone_join_in_the_asked_share_and_never_as_pictures() -> None:

@@ -17,7 +17,6 @@ from lingvis.objectives import MaskedCrossLanguage, Views, hide_words
 from lingvis.objectives.ranking import hinge_all, hinge_hardest
 from lingvis.recipes.build import load_recipe
 from lingvis.text.bank import TokenBank
-from lingvis.training.average import WeightAverage
 from lingvis.training.checkpoint import load_checkpoint
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer
@@ -77,6 +76,16 @@ class Prepared:
         owners = self.groups[rows[shown]]
         positives = torch.tensor([[image == owner for owner in owners] for image in images])
         return image_emb @ text_emb[shown].T, positives
+
+    def matching(self, rows: Ints, text_emb: Tensor | None = None) -> float:
+        """The recipe's objective over the captions of each language in turn, added up."""
+        assert self.recipe.training.languages_apart
+        total = 0.0
+        for lang in self.embedder.languages:
+            own = [place for place, row in enumerate(rows) if self.langs[row] == lang]
+            scores = self.scores(rows[own], None if text_emb is None else text_emb[own])
+            total += float(self.task.objective(*scores, LATE))
+        return total
 
     def sentences(self, rows: Ints) -> Sentences:
         """What terms shall see, one sentence at a time."""
@@ -161,11 +170,74 @@ def test_sentences_alone_change_the_terms_and_not_the_matching(rich_dataset: Pat
     assert float(joined.total) != pytest.approx(float(without.total), rel=1e-3)
 
 
+HARDEST = ["objective.name=ranking", "objective.margin=0.2", "objective.schedule=hardest"]
+
+
+def of_one_language(made: Prepared, rows: Ints, lang: str, objective: Callable[..., float]) -> list[float]:
+    """The loss of the captions of one language as if there were no other, and that of equal scores."""
+    own = np.array([row for row in rows.tolist() if made.langs[row] == lang])
+    scores, positives = made.scores(own)
+    return [objective(scores, positives), objective(torch.zeros_like(scores), positives)]
+
+
+@pytest.mark.parametrize(
+    ("options", "objective"),
+    [
+        ([], lambda scores, positives: one_contrastive(scores, positives, 0.05)),
+        (HARDEST, lambda scores, positives: float(hinge_hardest(scores, positives, 0.2))),
+    ],
+)
+def test_languages_apart_are_the_sum_of_their_losses(
+    options: list[str], objective: Callable[..., float], rich_dataset: Path, tmp_path: Path
+) -> None:
+    made = Prepared(
+        "lingvis", rich_dataset, tmp_path / "apart", [*LINGVIS, *options, "training.languages_apart=true"]
+    )
+    joint = Prepared("lingvis", rich_dataset, tmp_path / "joint", [*LINGVIS, *options])
+    pictures = len(made.captions.images)
+    alone = np.flatnonzero(made.groups >= pictures)[:9]
+    # The first pictures, of which every third has no German caption here, and sentences without pictures.
+    rows = np.flatnonzero(made.groups < pictures)[:30]
+    rows = rows[[made.langs[row] == "en" or made.groups[row] % 3 > 0 for row in rows]]
+    rows = made.of_language(np.concatenate([rows, alone]))
+    shown = {(int(made.groups[row]), made.langs[row]) for row in rows if made.groups[row] < pictures}
+    assert {group for group, lang in shown if lang == "de"} < {group for group, lang in shown if lang == "en"}
+    with torch.no_grad():
+        loss, together = made.task.loss(rows, LATE), joint.task.loss(rows, LATE)
+        by_language = [of_one_language(made, rows, lang, objective) for lang in ("en", "de")]
+        everything = objective(*made.scores(rows))
+    assert min(each[0] for each in by_language) > 0
+    assert float(loss.matching) == pytest.approx(sum(each[0] for each in by_language), rel=1e-4)
+    assert float(loss.blind) == pytest.approx(sum(each[1] for each in by_language), rel=1e-4)
+    assert float(together.matching) == pytest.approx(everything, rel=1e-3)
+    assert float(loss.matching) != pytest.approx(everything, rel=1e-3)
+    # Terms between sentences are the same either way.
+    assert float(loss.total - loss.matching) == pytest.approx(
+        float(together.total - together.matching), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("options", [[], HARDEST])
+def test_a_language_without_pictures_adds_nothing_when_languages_are_apart(
+    options: list[str], rich_dataset: Path, tmp_path: Path
+) -> None:
+    made = Prepared("lingvis", rich_dataset, tmp_path, [*LINGVIS, *options, "training.languages_apart=true"])
+    is_shown, german = made.groups < len(made.captions.images), np.array(made.langs) == "de"
+    english = np.flatnonzero(is_shown & ~german)[:9]
+    both = made.of_language(np.concatenate([english, np.flatnonzero(~is_shown & german)[:4]]))
+    loss, without = made.task.loss(both, LATE), made.task.loss(english, LATE)
+    assert float(loss.matching.detach()) == pytest.approx(float(without.matching.detach()), rel=1e-4)
+    assert float(loss.blind) == pytest.approx(float(without.blind), rel=1e-4)
+    loss.total.backward()  # type: ignore[no-untyped-call]
+    for parameter in made.task.parameters():
+        assert parameter.grad is not None and bool(torch.isfinite(parameter.grad).all())
+
+
 @pytest.mark.parametrize(
     "objective",
     [
         ["objective.learned=true"],
-        ["objective.name=ranking", "objective.margin=0.2", "objective.schedule=hardest"],
+        HARDEST,
         ["objective.name=ranking", "objective.margin=0.2", "objective.schedule=all"],
         ["objective.name=top_triplet", "objective.margin=0.2", "objective.hardest=30"],
     ],
@@ -193,8 +265,7 @@ def test_the_total_is_the_matching_and_every_term_by_its_weight(rich_dataset: Pa
         loss = made.task.loss(rows, LATE)
         seen = made.sentences(rows)
         terms = {name: float(term(seen, LATE)) for name, term in made.task.terms.items()}
-        scores, positives = made.scores(rows)
-        matching = float(made.task.objective(scores, positives, LATE))
+        matching = made.matching(rows)
     assert set(terms) == set(weights)
     assert all(value > 0 for value in terms.values())
     assert float(loss.matching) == pytest.approx(matching, rel=1e-3)
@@ -252,9 +323,7 @@ def test_masked_sentences_enter_the_objective_and_restore_each_other(
         for place in reversed(range(len(rows))):  # the first sentence of each picture and language
             places[groups.index(int(made.groups[rows[place]])), made.number(int(rows[place]))] = place
         aligned = float(term(whole, masked, places))
-        scores, positives = made.scores(rows)
-        matching = float(made.task.objective(scores, positives, LATE))
-        again = float(made.task.objective(made.scores(rows, hidden_emb)[0], positives, LATE))
+        matching, again = made.matching(rows), made.matching(rows, hidden_emb)
     assert float(loss.matching) == pytest.approx(matching, rel=1e-3)
     assert (again == pytest.approx(matching, rel=1e-5)) == (p == 0)
     assert aligned > 0
@@ -285,7 +354,7 @@ def run(
         sampler=made.sampler,
         optimizer=optimizer,
         schedule=lambda step, epoch: lr,
-        plan=Plan(epochs=epochs, clip=2.0, average=0.0, seed=0, checkpoint_seconds=checkpoint_seconds),
+        plan=Plan(epochs=epochs, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds),
         validate=lambda: {"languages": {"en": {"mR": 1.0, "rsum": 6.0}}},
         folder=folder,
         identity="me",
@@ -318,7 +387,7 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(
     optimizer = adam(made.task)
     with pytest.raises(UserError, match="the loss became nan at step 6; a checkpoint from before it"):
         run(made, optimizer, tmp_path, lr=1e-3, epochs=9, checkpoint_seconds=0)
-    state = load_checkpoint(tmp_path, "me", made.task, WeightAverage(made.task.model, 0.0), optimizer)
+    state = load_checkpoint(tmp_path, "me", made.task, optimizer)
     assert state.step == Breaking.BROKEN_STEP
     assert all(torch.isfinite(tensor).all() for tensor in made.embedder.model.state_dict().values())
 

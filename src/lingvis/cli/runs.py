@@ -58,7 +58,8 @@ def train(
         return
     training = config["training"]
     print(
-        f"{out}: epoch {training['best_epoch']} is best, validation mR {training['validation_mR']:.2f}, {training['seconds']} s\n"
+        f"{out}: epoch {training['best_epoch']} is best, validation mR {training['validation_mR']:.2f}, "
+        f"{training['seconds']} s\n"
         f"{describe_sizes(config['parameters'])}\n"
         f"next: lingvis evaluate {out} {dataset}"
     )

@@ -67,7 +67,7 @@ def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) 
     """The initial vectors of the words part, brought to the size it asks for: PCA in each language on its own."""
     if vectors is None:
         return {}
-    dim = int(recipe.text.words.options.get("vector_dim", vectors.shape[1]))
+    dim: int = recipe.text.words.options.get("vector_dim") or vectors.shape[1]
     if dim == vectors.shape[1]:
         return {"vectors": vectors}
     reduced = np.zeros((len(vectors), dim), dtype=np.float32)

@@ -146,7 +146,8 @@ class ImageSampler:
         there = self._cells.count[groups] > 0
         if self._languages:
             # Sentences alone do not take part in a common draw: a batch without a picture teaches nothing.
-            among = there[groups < self._table.images].any(axis=0, keepdims=True) if self._together else there
+            shown = there[groups < self._table.images]
+            among = np.atleast_2d(shown.any(axis=0)) if self._together else there
             there &= self._draw_languages(generator, among)
         rows, others = self._cells.draw(generator, groups, there, self._per_language)
         missing = -len(rows) % self.ROUND

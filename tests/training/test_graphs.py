@@ -1,0 +1,262 @@
+"""Recorded steps: on a GPU the recordings themselves, anywhere what a recording depends on and that nothing waits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from lingvis.jobs.train import open_with_features, prepare, train
+from lingvis.recipes.build import load_recipe
+from lingvis.training import loop
+from lingvis.training import task as task_module
+from lingvis.training.graphs import GraphedCalls
+from lingvis.training.log import read_log
+from lingvis.training.loop import Plan
+from lingvis.training.optimizer import make_optimizer
+from lingvis.training.sampling import Sampler
+from lingvis.training.task import RetrievalTask
+from lingvis.training.watch import LossWatch
+from lingvis.types import Clock
+
+SMALL = [
+    "data.features=toy-grid",
+    "data.languages=[]",
+    "text.tokenizer.min_count=1",
+    "image.encoder.dim=16",
+    "text.encoder.dim=16",
+    "text.words.dim=12",
+    "training.batch_size=12",
+    "training.epochs=4",
+    "training.precision=float32",
+]
+HIDDEN = "image.encoder.hidden=8"
+LANGUAGE_WORDS = [HIDDEN, "text.head.dim=16", "text.words.vector_dim=6"]
+LATENT = ["text.words.vector_dim=4", "pretraining.tokens=9", "pretraining.among=3", "pretraining.epochs=1"]
+OWN = {
+    "la": [HIDDEN, "text.head.dim=16", *LATENT],
+    "lingvis": [HIDDEN, "text.words.buckets=300", "training.sampling.passes=2"],
+    "mule": [*LANGUAGE_WORDS, "pretraining.epochs=1"],
+    "par_embn": LANGUAGE_WORDS,
+    "s_liwe": ["text.words.letter_dim=4", "text.words.layers=[8, 8]", "training.sampling.passes=2"],
+    "vse_infinity_region": [HIDDEN],
+    # Layers of languages over a vocabulary that all languages share.
+    "vsepp": ["text.encoder.name=gru_per_language", "text.encoder.dim=16", "text.encoder.bidirectional=true"],
+}
+ON_GPU = ("lingvis", "s_liwe", "vse_infinity_region")
+STEPS = 12
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
+
+
+def prepared(
+    recipe: str, dataset: Path, out: Path, *more: str, device: str = "cpu"
+) -> tuple[RetrievalTask, Sampler]:
+    read = load_recipe(recipe, [*SMALL, *OWN[recipe], *more])
+    _, task, sampler = prepare(read, *open_with_features(dataset, "toy-grid"), out, torch.device(device))
+    return task.train(), sampler
+
+
+def batches(sampler: Sampler) -> Iterator[Any]:
+    epoch = 0
+    while True:
+        yield from sampler.epoch(0, epoch)
+        epoch += 1
+
+
+def seeded_losses(task: RetrievalTask, sampler: Sampler, steps: int) -> list[float]:
+    """Losses of the same weights on one batch after the other, with gradients as in training."""
+    losses = []
+    for step, rows in zip(range(steps), batches(sampler), strict=False):
+        torch.manual_seed(step)
+        losses.append(float(task.loss(rows, Clock(step, 0)).total.detach()))
+    return losses
+
+
+class Replay:
+    """What a recording does, without a GPU: the first call of a shape is made again, on tensors as large as its."""
+
+    def __init__(self) -> None:
+        self.recorded: dict[Hashable, tuple[Callable[..., tuple[Tensor, ...]], list[torch.Size]]] = {}
+        self.calls: Counter[Hashable] = Counter()
+
+    def __call__(self, shape: Hashable, encode: Any, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        self.calls[shape] += 1
+        sizes = [each.shape for each in inputs]
+        recorded, expected = self.recorded.setdefault(shape, (encode, sizes))
+        assert sizes == expected
+        return recorded(*inputs)
+
+
+@pytest.mark.parametrize("recipe", OWN)
+def test_a_shape_names_everything_that_a_recording_depends_on(
+    recipe: str, rich_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_module, "IMAGE_MULTIPLE", 1)  # batches of other numbers of pictures
+    task, sampler = prepared(recipe, rich_dataset, tmp_path)
+    expected = seeded_losses(task, sampler, 25)
+    task._graphs = replay = Replay()  # type: ignore[assignment]
+    assert seeded_losses(task, sampler, 25) == expected
+    assert replay.calls.total() == 25
+    assert max(replay.calls.values()) > 1  # shapes come again
+    assert len(set(expected)) == 25
+
+
+@pytest.mark.parametrize(
+    ("recipe", "apart"),
+    [("mule", True), ("par_embn", True), ("vsepp", True), ("la", False), ("s_liwe", False)],
+)
+def test_languages_are_part_of_a_shape_where_layers_are_apart(
+    recipe: str, apart: bool, rich_dataset: Path, tmp_path: Path
+) -> None:
+    """The same number of captions and one length, in other languages; then one caption less."""
+    task, _ = prepared(recipe, rich_dataset, tmp_path)
+    task._graphs = replay = Replay()  # type: ignore[assignment]
+    of_lang = [np.flatnonzero((task.table.langs == lang) & (task.table.lengths == 6)) for lang in (0, 1)]
+    for counts in ((10, 4), (4, 10), (9, 4)):
+        rows = np.concatenate([rows[:count] for rows, count in zip(of_lang, counts, strict=True)])
+        task.loss(rows, Clock())
+    assert list(replay.calls.values()) == ([1, 1, 1] if apart else [2, 1])
+
+
+def test_the_longest_sentence_is_part_of_a_shape(rich_dataset: Path, tmp_path: Path) -> None:
+    task, _ = prepared("vse_infinity_region", rich_dataset, tmp_path)
+    task.eval()
+    lengths = task.table.lengths
+    short, long = (np.flatnonzero(lengths == length)[:6] for length in (lengths.min(), lengths.max()))
+    multiple = int(lengths.max()) - 1  # a round number between the two
+    assert lengths.min() <= multiple < lengths.max()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(task_module, "LENGTH_MULTIPLE", multiple)
+        expected = [float(task.loss(rows, Clock()).total.detach()) for rows in (short, long)]
+        task._graphs = replay = Replay()  # type: ignore[assignment]
+        assert [float(task.loss(rows, Clock()).total.detach()) for rows in (short, long)] == expected
+    assert len(replay.calls) == 2
+
+
+class Waits(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes operations that would make the host wait for a device."""
+
+    NAMES = ("_local_scalar_dense", "nonzero", "masked_select", "_unique2", "is_nonzero", "equal")
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found: set[str] = set()
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        name = function.overloadpacket.__name__
+        picks = name in ("index", "index_put", "index_put_", "_index_put_impl_")
+        if name in self.NAMES or (
+            picks and any(each is not None and each.dtype == torch.bool for each in args[1])
+        ):
+            self.found.add(name)
+        return function(*args, **(kwargs or {}))
+
+
+def one_step(task: RetrievalTask, rows: Any, optimizer: torch.optim.Optimizer, step: int) -> LossWatch:
+    watch = LossWatch()
+    loop._step(
+        task, optimizer, watch, rows, Clock(step, 0), Plan(epochs=1, clip=2.0, seed=0, checkpoint_seconds=9)
+    )
+    return watch
+
+
+def adam(task: RetrievalTask) -> torch.optim.Optimizer:
+    return make_optimizer(task.trained, name="adam", lr=1e-3, weight_decay=0.0, factors={})
+
+
+@pytest.mark.parametrize("recipe", OWN)
+def test_encoding_and_losses_never_ask_for_a_value(recipe: str, rich_dataset: Path, tmp_path: Path) -> None:
+    task, sampler = prepared(recipe, rich_dataset, tmp_path)
+    with Waits() as waits:
+        loss = task.loss(sampler.epoch(0, 0)[0], Clock(10, 0))
+        loss.total.backward()  # type: ignore[no-untyped-call]
+    assert waits.found == set()
+
+
+def test_the_watch_for_waits_finds_them() -> None:
+    values = torch.tensor([1.0, -1.0])
+    with Waits() as waits:
+        assert values[values > 0].sum().item() == 1
+        values[values > 0] = 2.0
+    assert waits.found == {"index", "_local_scalar_dense", "index_put_"}
+
+
+def trained_losses(recipe: str, dataset: Path, out: Path, graphs: bool) -> tuple[list[float], RetrievalTask]:
+    task, sampler = prepared(recipe, dataset, out, f"training.graphs={str(graphs).lower()}", device="cuda")
+    optimizer = adam(task)
+    found: list[float] = []
+    for step, rows in zip(range(STEPS), batches(sampler), strict=False):
+        found += [record.loss for record in one_step(task, rows, optimizer, step).flush()]
+    return found, task
+
+
+@needs_gpu
+@pytest.mark.parametrize("recipe", ON_GPU)
+def test_recorded_and_plain_training_have_the_same_losses(
+    recipe: str, rich_dataset: Path, tmp_path: Path
+) -> None:
+    plain, without = trained_losses(recipe, rich_dataset, tmp_path / "plain", graphs=False)
+    recorded, task = trained_losses(recipe, rich_dataset, tmp_path / "recorded", graphs=True)
+    assert without._graphs is None
+    assert isinstance(task._graphs, GraphedCalls)
+    assert len(task._graphs._graphs) > 0
+    assert recorded == pytest.approx(plain, rel=2e-3)
+    assert recorded[-1] != recorded[0]
+
+
+class Killed(BaseException):
+    """As sudden as a kill: nothing of ours catches it."""
+
+
+@needs_gpu
+@pytest.mark.parametrize("recipe", ON_GPU)
+def test_a_run_killed_on_the_gpu_ends_as_if_it_had_not_been(
+    recipe: str, rich_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [*SMALL, *OWN[recipe], "training.checkpoint_seconds=0"]
+    whole = train(recipe, rich_dataset, tmp_path / "whole", overrides=options, device="cuda")
+    go = loop._step
+
+    def die(*arguments: Any) -> None:
+        if any(isinstance(each, Clock) and each.step == 7 for each in arguments):
+            raise Killed
+        go(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loop, "_step", die)
+        with pytest.raises(Killed):
+            train(recipe, rich_dataset, tmp_path / "run", overrides=options, device="cuda")
+    again = train(recipe, rich_dataset, tmp_path / "run", overrides=options, resume=True, device="cuda")
+    assert again["training"]["steps"] == whole["training"]["steps"] >= STEPS
+    # Other steps are recorded ones in the resumed run, and kernels of a GPU add up in no fixed order. Losses are
+    # compared and not weights: what has no effect, such as a bias before a batch normalisation, moves by noise.
+    one, other = (
+        {record["step"]: record["loss"] for record in read_log(tmp_path / name) if record["kind"] == "train"}
+        for name in ("whole", "run")
+    )
+    assert len(one) >= STEPS  # with a checkpoint at every step each loss is written
+    assert other == pytest.approx(one, rel=2e-3)
+
+
+@needs_gpu
+@pytest.mark.parametrize("recipe", ON_GPU)
+def test_a_step_does_not_make_the_host_wait(recipe: str, rich_dataset: Path, tmp_path: Path) -> None:
+    task, sampler = prepared(recipe, rich_dataset, tmp_path, "training.graphs=false", device="cuda")
+    optimizer = adam(task)
+    first, second = sampler.epoch(0, 0)[:2]
+    one_step(task, first, optimizer, 0)  # what is made once, such as the optimiser's moments
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        one_step(task, second, optimizer, 1)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
