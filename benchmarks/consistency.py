@@ -30,7 +30,9 @@ def main() -> None:
         record[name] = {"single": evaluate_runs(run, args.dataset, protocol=PROTOCOL)}
         for how in ("mean", "learned"):
             record[name][how] = evaluate_runs(run, args.dataset, protocol=PROTOCOL, consistency=how)
-    record["translate_to_en"] = evaluate_runs([args.english], args.dataset, protocol=PROTOCOL, translate_to="en")
+    record["translate_to_en"] = evaluate_runs(
+        [args.english], args.dataset, protocol=PROTOCOL, translate_to="en"
+    )
     write_json(args.out, record)
 
 

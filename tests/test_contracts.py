@@ -45,7 +45,11 @@ OBJECTIVE_OPTIONS: dict[str, dict[str, Any]] = {
     "top_triplet": {"margin": 0.05, "hardest": 10},
     "contrastive": {"temperature": 0.07},
 }
-HEAD_OPTIONS: dict[str, dict[str, Any]] = {"none": {"input_dim": 3}, "linear": {"input_dim": 4, "dim": 3}}
+HEAD_OPTIONS: dict[str, dict[str, Any]] = {
+    "none": {"input_dim": 3},
+    "linear": SIZES,
+    "linear_per_language": {"language_count": 2, **SIZES},
+}
 TOKENIZER_OPTIONS: dict[str, dict[str, Any]] = {"words": {"min_count": 1}, "language_words": {"min_count": 1}}
 # Word parts with the tokenizer that they work on; "words" is the vocabulary of all languages together.
 WORD_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -119,7 +123,7 @@ def test_poolers_give_one_vector_a_row(name: str) -> None:
 @names(TEXT_HEADS)
 def test_heads_give_one_vector_a_sentence(name: str) -> None:
     head = TEXT_HEADS.get(name)(**HEAD_OPTIONS[name])
-    projected = head(torch.randn(2, HEAD_OPTIONS[name]["input_dim"]))
+    projected = head(torch.randn(2, HEAD_OPTIONS[name]["input_dim"]), ((1, 1), (0, 1)))
     assert projected.shape == (2, 3)
     assert head.dim == 3
     all_learn(head, projected.square().sum())
@@ -233,6 +237,7 @@ def test_tokenizers_read_the_same_after_saving(name: str, tiny_bert: Path, tmp_p
     tokenizer.save(tmp_path)
     again.load(tmp_path)
     assert again.vocabulary == tokenizer.vocabulary
+    assert {tokenizer.vocabulary.pad, tokenizer.vocabulary.mask} <= set(tokenizer.vocabulary.special)
     for row, repeated in zip(ids, again(TEXTS, LANGS), strict=True):
         assert row.dtype == np.int64
         assert row.tolist() == repeated.tolist()

@@ -15,6 +15,7 @@ from lingvis.errors import UserError
 from lingvis.files import atomic_file, write_json, write_text
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
+CHECKPOINT = "checkpoint.safetensors"  # in the folder of a model whose training is not finished
 FORMAT = 1
 
 
@@ -41,9 +42,10 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"no model folder at {folder}; train one with: lingvis train RECIPE DATASET --out {folder}"
         )
     if not is_artifact(folder):
-        raise UserError(
-            f"{folder} holds no finished model ({CONFIG} is missing); finish it with: lingvis train ... --resume"
-        )
+        advice = f"train one with: lingvis train RECIPE DATASET --out {folder}"
+        if (folder / CHECKPOINT).is_file():
+            advice = "finish it with: lingvis train ... --resume"
+        raise UserError(f"{folder} holds no finished model ({CONFIG} is missing); {advice}")
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         if not isinstance(config, dict):

@@ -7,7 +7,8 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic_core import PydanticCustomError
 
 from lingvis.errors import UserError
 from lingvis.registry import Registry
@@ -45,6 +46,12 @@ class TermPart(Part):
     weight: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
+def _each_once(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise PydanticCustomError("repeated", "a language is named twice; name each once")
+    return names
+
+
 class DataSection(_Section):
     """What is learnt from.
 
@@ -52,7 +59,7 @@ class DataSection(_Section):
     word vectors, for parts that start from them. text_only: whether sentences without a picture take part.
     """
 
-    languages: list[str]
+    languages: Annotated[list[str], AfterValidator(_each_once)]
     features: str
     vectors: str = ""
     text_only: bool = False
@@ -103,7 +110,7 @@ class TrainingSection(_Section):
     """The loop.
 
     sampling: which captions meet in a batch of `batch_size` captions or images. languages_apart: the objective
-    is the sum over languages, each with its own captions as negatives, instead of one over all captions.
+    is the mean over languages, each with its own captions as negatives, instead of one over all captions.
     graphs: replay recorded CUDA graphs on a GPU; parts that look at values on the host (transformers do) cannot
     be recorded.
     """

@@ -22,7 +22,8 @@ from lingvis.features.description import Features
 from lingvis.features.encode import POOLED, PictureEncoder, encode_pictures
 from lingvis.image.table import FeatureTable
 from lingvis.model import DualEncoder
-from lingvis.recipes.build import build_model, build_tokenizer, parts_problems
+from lingvis.recipes.build import build_model, build_tokenizer
+from lingvis.recipes.check import parts_problems
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers import Tokenizer
 
@@ -105,6 +106,22 @@ class Embedder:
         """Whether the score of a picture and a sentence is the inner product of their embeddings."""
         return bool(self.model.similarity.indexable)
 
+    @property
+    def backbone(self) -> Backbone:
+        """What turns pictures into the features the model was trained on, loaded when first asked for."""
+        if self._backbone is None:
+            backbone = load_backbone(self.features["backbone"], device=str(self.device))
+            kind, regions = self.features["kind"], self.features["regions"] or POOLED
+            now = PictureEncoder(backbone, kind=kind, regions=regions).preprocessing
+            known = Features.model_validate(self.features).preprocessing
+            if known not in (None, now):
+                raise UserError(
+                    f"backbone {backbone.name} prepares pictures in another way than when model {self.name} was "
+                    "trained; install the version of its package that the features were extracted with"
+                )
+            self._backbone = backbone
+        return self._backbone
+
     def encode_texts(self, texts: Sequence[str], lang: str | Sequence[str]) -> Floats:
         """Sentences in one language, or each in its own -> float32 [texts, dim]."""
         if isinstance(texts, str):
@@ -137,18 +154,8 @@ class Embedder:
             raise UserError(f"expected a list of picture files, got {str(paths)!r}; write [{str(paths)!r}]")
         files = [Path(path) for path in paths]
         kind, regions = self.features["kind"], self.features["regions"] or POOLED
-        if self._backbone is None:
-            backbone = load_backbone(self.features["backbone"], device=str(self.device))
-            now = PictureEncoder(backbone, kind=kind, regions=regions).preprocessing
-            known = Features.model_validate(self.features).preprocessing
-            if known not in (None, now):
-                raise UserError(
-                    f"backbone {backbone.name} prepares pictures in another way than when model {self.name} was "
-                    "trained; install the version of its package that the features were extracted with"
-                )
-            self._backbone = backbone
         return self.encode_features(
-            list(encode_pictures(files, self._backbone, kind, regions=regions, boxes=boxes))
+            list(encode_pictures(files, self.backbone, kind, regions=regions, boxes=boxes))
         )
 
     def encode_features(self, sets: Sequence[NDArray[np.float16]]) -> Floats:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from lingvis.types import Reading, TextBatch, Tokens
@@ -22,30 +24,44 @@ class ImageSide(nn.Module):
 
 
 class TextSide(nn.Module):
-    """Tokenised sentences -> pooled and projected vectors [B, dim]."""
+    """Tokenised sentences -> pooled and projected vectors [B, dim]; special: ids of tokens that are no words."""
+
+    special: Tensor
 
     def __init__(
-        self, *, augment: nn.Module, words: nn.Module, encoder: nn.Module, pooling: nn.Module, head: nn.Module
+        self,
+        *,
+        augment: nn.Module,
+        words: nn.Module,
+        encoder: nn.Module,
+        pooling: nn.Module,
+        head: nn.Module,
+        special: Sequence[int],
     ) -> None:
         super().__init__()
         self.augment, self.words, self.encoder = augment, words, encoder
         self.pooling, self.head = pooling, head
+        self.register_buffer("special", torch.tensor(special), persistent=False)
 
     def forward(self, batch: TextBatch) -> Tensor:
-        sentence: Tensor = self.head(self.pooling(self.encoder(self.words(self.augment(batch)))))
+        states = self.encoder(self.words(self.augment(batch)))
+        sentence: Tensor = self.head(self.pooling(states), batch.runs)
         return sentence
 
     def read(self, batch: TextBatch) -> Reading:
-        """The same, with what lies on the way."""
-        words = self.words(self.augment(batch))
+        """The same with what lies on the way, of sentences as they are: training augments them before."""
+        words = self.words(batch)
         states = self.encoder(words)
-        return Reading(words, masked_mean(words), states, self.head(self.pooling(states)))
+        is_word = batch.mask & ~torch.isin(batch.ids, self.special)
+        is_word = torch.where(is_word.any(dim=1, keepdim=True), is_word, batch.mask)
+        sentence = self.head(self.pooling(states), batch.runs)
+        return Reading(words, is_word, masked_mean(words, is_word), states, sentence)
 
 
-def masked_mean(tokens: Tokens, mask: Tensor | None = None) -> Tensor:
-    """Mean of the valid vectors, or of those that `mask` picks, [B, D]; zero where there is none."""
-    weight = (tokens.mask if mask is None else mask).unsqueeze(-1).to(tokens.values.dtype)
-    return (tokens.values * weight).sum(1) / weight.sum(1).clamp(min=1)
+def masked_mean(tokens: Tokens, mask: Tensor) -> Tensor:
+    """Mean of the vectors that `mask`, bool [B, L], picks: [B, D]."""
+    weight = mask.unsqueeze(-1).to(tokens.values.dtype)
+    return (tokens.values * weight).sum(1) / weight.sum(1)
 
 
 class DualEncoder(nn.Module):
@@ -66,7 +82,7 @@ class DualEncoder(nn.Module):
         return emb
 
     def read_texts(self, batch: TextBatch) -> tuple[Tensor, Reading]:
-        """Embeddings, and what the text side made of the sentences on the way."""
+        """Embeddings, and what the text side made of the sentences on the way; nothing is augmented."""
         reading = self.text.read(batch)
         emb: Tensor = self.similarity.prepare_texts(reading.sentence)  # type: ignore[operator]
         return emb, reading

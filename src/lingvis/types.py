@@ -58,11 +58,13 @@ class TextBatch:
 class Reading:
     """What a text side makes of a batch on its way to one vector a sentence.
 
-    words: vectors without context [B, L, word dim]; average: their mean over valid words [B, word dim];
+    words: vectors without context [B, L, word dim]; is_word: bool [B, L], which of them averages are over: valid
+    tokens but special ones, or all valid ones of a sentence that has no others; average: their mean [B, word dim];
     states: vectors in context [B, L, hidden]; sentence: pooled and projected [B, dim].
     """
 
     words: Tokens
+    is_word: Tensor
     average: Tensor
     states: Tokens
     sentence: Tensor

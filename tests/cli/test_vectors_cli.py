@@ -109,6 +109,12 @@ def test_import_keeps_needed_words(dataset: Path, tmp_path: Path, capsys: pytest
     assert vectors.lookup(["haus"], "de")[0][0] == pytest.approx(house, abs=1e-3)
     assert not call(capsys, "import", dataset, "mine", *pairs)["changed"]
     assert call(capsys, "import", dataset, "small", *pairs, "--dim", "2")["dim"] == 2
+    # Another file of the same name and length is another origin.
+    english.write_text(english.read_text().replace("useless 9", "useless 8"))
+    assert "other sentences, files or settings" in failure(capsys, "import", dataset, "mine", *pairs)
+    english.write_text("dog 70000 1 1 1 1 1\n")
+    found = failure(capsys, "import", dataset, "large", *pairs)
+    assert "the vector of 'dog' from en.vec has a number beyond 65504" in found
 
 
 def test_mistakes_end_in_a_sentence(

@@ -271,7 +271,9 @@ def test_a_resumed_run_ends_with_exactly_the_same_weights(
         assert process.returncode == 130
         assert "--resume" in errors
     assert not (run / "config.json").exists()
-    with pytest.raises(UserError, match="no finished model"):
+    with pytest.raises(
+        UserError, match=r"no finished model .* finish it with: lingvis train \.\.\. --resume"
+    ):
         Embedder.load(run)
     assert start(toy_dataset, run).wait() == 2  # an unfinished run is not overwritten by mistake
     process = start(toy_dataset, run, "--resume")
@@ -407,6 +409,9 @@ def test_a_folder_of_the_users_is_left_alone(toy_dataset: Path, tmp_path: Path) 
     assert (tmp_path / "recipe.toml").read_text() == "mine"
 
 
+UNIVERSAL = ["text.words.name=universal", "text.words.vector_dim=6"]
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -421,14 +426,13 @@ def test_a_folder_of_the_users_is_left_alone(toy_dataset: Path, tmp_path: Path) 
         ({"overrides": ["text.tokenizer.min_count=1000"]}, "lower text.tokenizer.min_count"),
         ({"overrides": ["optimizer.factors={wings = 1.0}"]}, "which no parameter has"),
         ({"resume": True}, "has no checkpoint to resume from"),
-        ({"overrides": ["data.vectors=captions"]}, "tokenizer words keeps no words of each language"),
         (
-            {"overrides": ["data.vectors=other", "text.tokenizer.name=language_words"]},
-            "no word vectors at",
+            {"overrides": [*UNIVERSAL, "data.vectors=captions"]},
+            "tokenizer words keeps no words of each language",
         ),
         (
-            {"overrides": ["text.words.name=hybrid", "text.tokenizer.name=language_words"]},
-            "set pretraining.name = latent",
+            {"overrides": [*UNIVERSAL, "data.vectors=other", "text.tokenizer.name=language_words"]},
+            "no word vectors at",
         ),
         (
             {"overrides": ["text.words.name=liwe"]},
@@ -451,6 +455,19 @@ def test_bad_input_is_told_before_training(
         )
     assert sentence in str(caught.value)
     assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_a_run_that_failed_at_its_start_is_begun_again(toy_dataset: Path, tmp_path: Path) -> None:
+    """There is nothing to resume, and nothing says so."""
+    run = tmp_path / "run"
+    with pytest.raises(UserError, match="min_count"):
+        train("vsepp", toy_dataset, run, overrides=[*SMALL, "text.tokenizer.min_count=1000"])
+    assert (run / MARK).exists() and not (run / CHECKPOINT).exists()
+    with pytest.raises(UserError) as caught:
+        Embedder.load(run)
+    assert str(caught.value).endswith(f"train one with: lingvis train RECIPE DATASET --out {run}")
+    train("vsepp", toy_dataset, run, overrides=[*SMALL, *WORDS, "training.epochs=1"])
+    assert Embedder.load(run).languages
 
 
 def test_a_finished_model_is_not_overwritten(toy_dataset: Path, uninterrupted: Path) -> None:

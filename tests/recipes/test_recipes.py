@@ -99,13 +99,50 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
         emb, reading = model.read_texts(bank.batch(np.arange(4)))
         torch.testing.assert_close(emb, text_emb)
         scores = model.similarity(image_emb, text_emb)
+    batch, special = bank.batch(np.arange(4)), tokenizer.vocabulary.special
     for row in range(4):
-        valid = reading.words.values[row][reading.words.mask[row]]
-        torch.testing.assert_close(reading.average[row], valid.mean(dim=0))
+        inner = [place for place, number in enumerate(batch.ids[row].tolist()) if number not in special]
+        assert inner == list(range(1, len(inner) + 1))  # between the start and the end
+        torch.testing.assert_close(reading.average[row], reading.words.values[row][inner].mean(dim=0))
+        assert torch.nonzero(reading.is_word[row]).flatten().tolist() == inner
     assert scores.shape == (3, 4)
     torch.testing.assert_close(image_emb.norm(dim=1), torch.ones(3))
     torch.testing.assert_close(text_emb.norm(dim=1), torch.ones(4))
     assert (text_emb[0] - text_emb[1]).abs().max() > 1e-3
+
+
+def test_a_sentence_without_words_keeps_its_tokens_in_averages() -> None:
+    recipe = load_recipe("vsepp", ["text.tokenizer.min_count=1"])
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(TEXTS, LANGS)
+    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary).eval()
+    texts = ["", "a zebra quagga", "zebra"]  # nothing; one known word; an unknown one alone
+    bank = TokenBank(
+        tokenizer=tokenizer, texts=texts, langs=["en"] * 3, languages=["en"], device=torch.device("cpu")
+    )
+    _, reading = model.read_texts(bank.batch(np.arange(3)))
+    expected = [[1, 1, 0, 0, 0], [0, 1, 0, 0, 0], [1, 1, 1, 0, 0]]
+    assert reading.is_word.int().tolist() == expected
+    for row, kept in enumerate(expected):
+        vectors = reading.words.values[row][torch.tensor(kept, dtype=torch.bool)]
+        torch.testing.assert_close(reading.average[row], vectors.mean(dim=0))
+
+
+def test_every_language_of_par_embn_has_a_branch_down_to_the_joint_space() -> None:
+    recipe = load_recipe("par_embn", ["text.tokenizer.min_count=1"])
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(TEXTS, LANGS)
+    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary, languages=2)
+    bank = TokenBank(
+        tokenizer=tokenizer, texts=TEXTS, langs=LANGS, languages=["en", "de"], device=torch.device("cpu")
+    )
+    model.encode_texts(bank.batch(np.array([2, 3]))).sum().backward()  # type: ignore[no-untyped-call]
+    moved = {name for name, parameter in model.text.named_parameters() if parameter.grad is not None}
+    assert {name for name in moved if name.startswith("head")} == {
+        "head.linear.layers.1.weight",
+        "head.linear.layers.1.bias",
+    }
+    assert {name.split(".")[2] for name in moved if name.startswith("encoder")} == {"1"}
 
 
 def test_parameter_counts_of_the_reference() -> None:
@@ -213,6 +250,61 @@ def test_sentences_alone_are_both_learnt_from_and_sampled_or_neither() -> None:
             UserError, match=r"no sentence .* is sampled; set training\.sampling\.name = images"
         ):
             load_recipe("lingvis", overrides)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "overrides", "sentence"),
+    [
+        (
+            "mule",
+            ["pretraining={name='latent', tokens=9, explore=0.2, among=3, epochs=1, lr=1e-3}"],
+            "pretraining latent teaches text.words hybrid, but text.words.name is universal; "
+            "set text.words.name = hybrid, or pretraining.name = none",
+        ),
+        (
+            "vsepp",
+            ["pretraining={name='universal', epochs=1, lr=1e-3}"],
+            "pretraining universal teaches text.words universal, but text.words.name is embedding",
+        ),
+        (
+            "smalr",
+            ["pretraining.name=none"],
+            "text.words hybrid starts from latent tokens, but pretraining.name is none; "
+            "set pretraining.name = latent",
+        ),
+        (
+            "clmr_gru",
+            ["data.vectors=captions"],
+            "data.vectors is 'captions', but text.words embedding does not start from word vectors; "
+            "set data.vectors to an empty string",
+        ),
+        (
+            "mule",
+            ["data.vectors="],
+            "text.words universal starts from word vectors, but data.vectors names none; "
+            "make some with `lingvis vectors train`",
+        ),
+        ("la", ["data.vectors="], "text.words hybrid starts from word vectors, but data.vectors names none"),
+        (
+            "smalr",
+            ["terms.more={name = 'masked_pairs', weight = 1.0}"],
+            "terms masked and more are all masked_pairs; keep one",
+        ),
+        (
+            "vsepp",
+            ['data.languages=["de", "en", "de"]'],
+            "data.languages: a language is named twice; name each once, got ['de', 'en', 'de']",
+        ),
+        ("vsepp", ["terms=5"], "terms: "),
+        ("vsepp", ["pretraining={name=['none']}"], "pretraining.name: "),
+    ],
+)
+def test_parts_that_do_not_fit_each_other_get_a_sentence(
+    recipe: str, overrides: list[str], sentence: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        load_recipe(recipe, overrides)
+    assert str(caught.value).startswith(f"recipe {recipe}: {sentence}")
 
 
 def test_recipes_from_files(tmp_path: Path) -> None:

@@ -64,6 +64,15 @@ def test_a_word_that_looks_like_a_special_token_is_a_word() -> None:
     assert lexicon.number(["<pad>", "<mask>", "<pad>"]) == [5, 6, 5]
 
 
+def test_unknown_letters_are_left_out_where_none_was_seen_in_training() -> None:
+    tokenizer = CharacterTokenizer(word_length=3)
+    tokenizer.fit(["aab ab c"], ["en"])
+    ids = tokenizer(["xaxbxcx", "xyz", "abxc"], ["en"] * 3)
+    letters = [tokenizer.spelling(each[1:-1]).tolist() for each in ids]
+    # Left out before the word is cut to its length; a word of unknown letters alone keeps them.
+    assert letters == [[[5, 6, 7]], [[UNKNOWN] * 3], [[5, 6, 7]]]
+
+
 def test_letters_are_ordered_by_frequency_and_rare_ones_are_unknown() -> None:
     tokenizer = CharacterTokenizer(word_length=4, min_count=2)
     tokenizer.fit(["ab Ab ab", "ccccd 狗", "bc d"], ["en", "zh", "en"])

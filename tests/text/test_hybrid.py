@@ -149,7 +149,8 @@ def attention(**options: Any) -> LatentAttention:
 
 
 def scores(part: LatentAttention, word: int) -> Tensor:
-    return part.score.weight @ part.vectors[word] + part.score.bias
+    vector = torch.from_numpy(floats(15, 4))[word]
+    return torch.stack([row @ vector / row.norm() / vector.norm() for row in part.rows])
 
 
 def test_each_word_has_the_best_token(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,18 +187,17 @@ def test_the_choice_learns_straight_through() -> None:
     part = attention()
     target = torch.randn(*IDS.shape, 3)
     (part(BATCH).values * target).sum().backward()
-    weight, bias, tokens = (
-        each.detach().clone().requires_grad_() for each in (part.score.weight, part.score.bias, part.tokens)
-    )
+    rows, tokens = (each.detach().clone().requires_grad_() for each in (part.rows, part.tokens))
     loss = torch.zeros(())
     for ids, row in zip(IDS, target, strict=True):
         for word, wanted in zip(ids.tolist(), row, strict=True):
-            all_scores = weight @ part.vectors[word] + bias
+            vector = torch.from_numpy(floats(15, 4))[word]
+            all_scores = torch.stack([row @ vector / row.norm() / vector.norm() for row in rows])
             best = all_scores.topk(3).indices
-            mixture = all_scores[best].softmax(0) @ tokens[best].detach()
+            mixture = (all_scores[best] / 0.1).softmax(0) @ tokens[best].detach()
             loss = loss + tokens[best[0]] @ wanted + mixture @ wanted
     loss.backward()  # type: ignore[no-untyped-call]
-    for got, reference in ((part.score.weight, weight), (part.score.bias, bias), (part.tokens, tokens)):
+    for got, reference in ((part.rows, rows), (part.tokens, tokens)):
         assert got.grad is not None and reference.grad is not None
         torch.testing.assert_close(got.grad, reference.grad)
 

@@ -36,8 +36,17 @@ def test_every_language_has_a_block_by_frequency() -> None:
     assert vocabulary.size == 16
     english, german = ("a", "b", "bus", "cat", "dog"), ("der", "hund", "bus", "die", "pudel", "töle")
     assert vocabulary.own_words == english + german
-    assert ids(tokenizer, "bus a zebra", "en") == [7, 5, UNKNOWN]
-    assert ids(tokenizer, "BUS a hund", "de") == [12, UNKNOWN, 11]
+    assert ids(tokenizer, "bus a b", "en") == [7, 5, 6]
+    assert ids(tokenizer, "BUS hund", "de") == [12, 11]
+
+
+def test_unknown_words_are_left_out_where_none_was_seen_in_training() -> None:
+    tokenizer = fitted()
+    assert ids(tokenizer, "zebra bus a zoo", "en") == [7, 5]
+    assert ids(tokenizer, "BUS a hund", "de") == [12, 11]  # "a" is an English word
+    assert ids(tokenizer, "zebra zoo", "en") == [UNKNOWN, UNKNOWN]
+    assert ids(tokenizer, "...", "en") == []
+    assert ids(fitted(min_count=2), "zebra bus a zoo", "en") == [UNKNOWN, 7, 5, UNKNOWN]
 
 
 def test_words_under_the_threshold_are_unknown() -> None:

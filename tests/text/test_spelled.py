@@ -288,7 +288,8 @@ def test_liwe_follows_its_equations() -> None:
             weights[f"layers.{place}.linear.parametrizations.weight.original{n}"] for n in (0, 1)
         )
         values = values @ (gain * direction / direction.norm(dim=1, keepdim=True)).T
-        values = (values - values.mean(0)) / (values.var(0, unbiased=False) + 1e-5).sqrt()
+        counted = values[2:]  # neither padding nor unknown
+        values = (values - counted.mean(0)) / (counted.var(0, unbiased=False) + 1e-5).sqrt()
         values = values * weights[f"layers.{place}.norm.weight"] + weights[f"layers.{place}.norm.bias"]
         values = torch.where(values > 0, values, 0.1 * values)
     found = part.compose(words)[:10]

@@ -52,6 +52,14 @@ def test_vocabulary_is_ordered_by_frequency_and_drops_rare_words(tmp_path: Path)
     assert again(["b"], ["en"])[0].tolist() == [START, 6, END]
 
 
+def test_unknown_words_are_left_out_where_none_was_seen_in_training() -> None:
+    tokenizer = WordTokenizer(min_count=1)
+    tokenizer.fit(["b a", "a"], ["en", "de"])
+    texts = ["zebra a zoo b", "zebra zoo", "..."]
+    expected = [[START, 5, 6, END], [START, UNKNOWN, UNKNOWN, END], [START, END]]
+    assert [ids.tolist() for ids in tokenizer(texts, ["en"] * 3)] == expected
+
+
 def test_a_vocabulary_of_nothing_is_refused() -> None:
     with pytest.raises(UserError, match=r"lower text\.tokenizer\.min_count"):
         WordTokenizer(min_count=5).fit(["a b"], ["en"])

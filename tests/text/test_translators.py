@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lingvis.data.rows import Row
 from lingvis.errors import UserError
 from lingvis.text.iso639 import THREE_LETTERS, spellings
-from lingvis.text.translators import TRANSLATORS, ParallelTranslator, Translator
+from lingvis.text.translators import TRANSLATORS, Translator
 from lingvis.text.translators.contract import translate_lines
 
 
@@ -114,29 +113,6 @@ def test_library_missing(name: str, package: str) -> None:
         UserError, match=f"needs {package}, and {module} is missing; run: pip install {package}"
     ):
         TRANSLATORS.get(name)()
-
-
-def _row(image: str, **parallel: str) -> Row:
-    return Row(image=image, split="test", parallel=parallel)
-
-
-def test_parallel_sentences() -> None:
-    rows = [
-        _row("1.jpg", en="A dog.", de="Ein Hund."),
-        _row("2.jpg", en="The dog.", de="Ein Hund.", fr="Un chien."),
-        Row(image="3.jpg", split="test"),
-    ]
-    translate = ParallelTranslator.from_rows(rows)
-    assert isinstance(translate, Translator)
-    # The first row with a sentence counts; a later one adds the languages it lacks.
-    assert translate(["Ein Hund.", "Ein Hund."], "de", "en") == ["A dog.", "A dog."]
-    assert translate(["Ein Hund."], "de", "fr") == ["Un chien."]
-    assert translate(["The dog."], "en", "de") == ["Ein Hund."]
-    assert translate(["A dog."], "en", "en") == ["A dog."]
-    with pytest.raises(UserError, match=r"'Eine Katze\.' is not a parallel sentence in de"):
-        translate(["Eine Katze."], "de", "en")
-    with pytest.raises(UserError, match=r"'A dog\.' has no parallel sentence in fr, only in: de, en"):
-        translate(["A dog."], "en", "fr")
 
 
 def test_any_function_is_a_translator() -> None:

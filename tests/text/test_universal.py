@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from lingvis.config import part_problems
 from lingvis.errors import UserError
 from lingvis.text.encoders import GRU, TEXT_ENCODERS
+from lingvis.text.heads import PerLanguageHead
 from lingvis.text.language_words import LanguageVocabulary, LanguageWordTokenizer
 from lingvis.text.latent import pretrain
 from lingvis.text.per_language import PerLanguageGRU, PerLanguageLinear
@@ -169,6 +170,19 @@ def test_each_language_has_its_own_gru() -> None:
         assert isinstance(branch, GRU)
         alone = branch(Tokens(tokens.values[row : row + 1], mask[row : row + 1]))
         torch.testing.assert_close(found.values[row], alone.values[0])
+
+
+def test_each_language_has_its_own_head() -> None:
+    torch.manual_seed(0)
+    head = PerLanguageHead(language_count=2, input_dim=4, dim=3)
+    pooled = torch.randn(4, 4)
+    found = head(pooled, ((1, 1), (0, 2), (1, 1)))
+    for row, lang in enumerate((1, 0, 0, 1)):
+        layer = head.linear.layers[lang]
+        assert isinstance(layer, nn.Linear)
+        torch.testing.assert_close(found[row], layer.weight @ pooled[row] + layer.bias)
+    assert (head(pooled, ((0, 4),))[0] - found[0]).abs().max() > 1e-3
+    assert head.dim == 3
 
 
 def test_recipe_options_are_those_of_the_parts() -> None:

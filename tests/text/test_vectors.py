@@ -16,6 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 from lingvis.errors import UserError
+from lingvis.jobs.start import words_start
+from lingvis.recipes.build import load_recipe
+from lingvis.text.tokenizers import Vocabulary
 from lingvis.text.vectors.fasttext_bin import read_fasttext_bin
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.read import read_vectors
@@ -145,6 +148,10 @@ def test_bin_refuses_what_it_cannot_read(fasttext_bin: tuple[Path, Any], tmp_pat
     assert "quantised" in sentence(data[:flag] + b"\1" + data[flag + 1 :])
     for size in (0, 6, 30, 80, 130, flag + 3, flag + 17 + 4 * 7 * words):
         assert "ends too early" in sentence(data[:size]), size
+    matrix, size = flag + struct.calcsize("<?qq"), 4 * 7 * words
+    numbers = np.full(7 * words, np.inf, "<f4").tobytes()
+    found = sentence(data[:matrix] + numbers + data[matrix + size :])
+    assert "a.bin has a number that is not finite in the vector of 'hund'; fetch it again" in found
 
 
 def naive_pca(vectors: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
@@ -190,12 +197,31 @@ def test_pca_refuses_sizes_there_are_not(shape: tuple[int, int], dim: int) -> No
         reduce(np.ones(shape, dtype=np.float32), dim)
 
 
+def test_a_language_of_few_known_words_starts_from_fewer_directions() -> None:
+    """PCA in each language on its own: 20 English words, 3 German ones and one without a vector."""
+    recipe = load_recipe("mule", ["text.words.vector_dim=5", "data.vectors=captions"])
+    vocabulary = Vocabulary(29, 0, 4, (0, 1, 2, 3, 4), languages=("en", "de"), blocks=((5, 25), (25, 29)))
+    values = np.random.default_rng(2).normal(size=(29, 8)).astype(np.float32)
+    values[[0, 1, 2, 3, 4, 26]] = 0
+    start = words_start(recipe, vocabulary, values)["vectors"]
+    assert start.shape == (29, 5)
+    np.testing.assert_allclose(start[5:25], naive_pca(values[5:25].astype(np.float64), 5), atol=1e-3)
+    german = values[[25, 27, 28]]
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        distance = np.linalg.norm(start[[25, 27, 28]][one] - start[[25, 27, 28]][other])
+        assert distance == pytest.approx(np.linalg.norm(german[one] - german[other]), rel=1e-4)
+    assert not start[25:, 3:].any()
+    assert not start[[0, 1, 2, 3, 4, 26]].any()
+    values[25:] = 0
+    assert not words_start(recipe, vocabulary, values)["vectors"][25:].any()
+
+
 def make_store(folder: Path) -> WordVectors:
     tables = {
         "de": WordTable(["hund", "läuft"], np.array([[1, 2, 3], [4, 5, 6.5]], dtype=np.float32)),
         "zh": WordTable(["犬"], np.array([[-1, 0, 0.25]], dtype=np.float32)),
     }
-    origins = dict.fromkeys(tables, Origin(source="a.vec", sentences="abc", size=3))
+    origins = dict.fromkeys(tables, Origin(source="a.vec", sentences="abc", file="123"))
     return write_vectors(folder, tables, origins, {"de": 7, "zh": 0})
 
 
@@ -237,6 +263,17 @@ def test_store_tells_what_is_wrong(tmp_path: Path) -> None:
     (folder / "manifest.json").write_text('{"format": 2}')
     with pytest.raises(UserError, match="damaged"):
         WordVectors.open(folder)
+
+
+@pytest.mark.parametrize("number", [65520.0, -7e4, np.inf, np.nan])
+def test_store_refuses_numbers_it_has_no_room_for(tmp_path: Path, number: float) -> None:
+    values = np.array([[1, 65504], [number, 0]], dtype=np.float32)  # the largest of float16, and a larger one
+    origins = {"de": Origin(source="a.vec", sentences="abc")}
+    with pytest.raises(UserError, match=r"the vector of 'läuft' from a\.vec has a number beyond 65504"):
+        write_vectors(tmp_path / "x", {"de": WordTable(["hund", "läuft"], values)}, origins, {"de": 0})
+    assert not (tmp_path / "x").exists()
+    kept = write_vectors(tmp_path / "x", {"de": WordTable(["hund"], values[:1])}, origins, {"de": 0})
+    assert kept.lookup(["hund"], "de")[0].tolist() == [[1, 65504]]
 
 
 def test_training_brings_words_of_one_place_together() -> None:

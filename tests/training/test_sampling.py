@@ -191,7 +191,7 @@ def test_languages_of_a_picture_are_drawn_by_temperature(temperature: float) -> 
     sampler = ImageSampler(
         captions=table, batch_size=IMAGES, languages=1, temperature=temperature, passes=200
     )
-    weights = np.bincount(table.langs) ** (1 / temperature)
+    weights = np.bincount(table.langs[table.groups < IMAGES]) ** (1 / temperature)
     counts = np.zeros(len(PER_CELL))
     for batch in sampler.epoch(5, 0):
         chosen = dict(list(cells(table, batch)))
@@ -201,6 +201,20 @@ def test_languages_of_a_picture_are_drawn_by_temperature(temperature: float) -> 
     expected = weights[:3] / weights[:3].sum()  # pictures without language 3
     np.testing.assert_allclose(counts[:3] / counts.sum(), expected, atol=0.015)
     assert counts[3] == 0
+
+
+def test_sentences_alone_do_not_count_for_the_weight_of_a_language() -> None:
+    """30 captions in language 0, 10 in 1; alone, 5000 sentences in 1 and some in 2, which has no pictures."""
+    groups = np.concatenate([np.repeat(np.arange(10), 4), np.repeat(np.arange(10, 20), 510)])
+    langs = np.concatenate([np.tile([0, 0, 0, 1], 10), np.tile(np.repeat([1, 2], [500, 10]), 10)])
+    table = CaptionTable(groups, langs, np.full(len(groups), 5), images=10)
+    sampler = ImageSampler(captions=table, batch_size=10, languages=1, passes=200, text_only=1.0)
+    shown, alone = Counter[int](), Counter[int]()
+    for batch in sampler.epoch(0, 0):
+        for group, lang in cells(table, batch):
+            (shown if group < 10 else alone)[lang] += 1
+    assert shown[0] / shown.total() == pytest.approx(30 / 40, abs=0.03)  # two standard deviations are 0.02
+    assert alone[1] / alone.total() == pytest.approx(10 / 11, abs=0.03)
 
 
 def test_so_many_different_languages_are_drawn_as_a_picture_has() -> None:
@@ -232,7 +246,7 @@ def test_languages_drawn_together_are_the_same_for_the_whole_batch(languages: in
         met[frozenset(drawn)] += 1
     assert len(met) == {1: 4, 2: 6, 3: 4}[languages]  # all choices of so many of four languages
     if languages == 1:
-        weights = np.bincount(table.langs) ** 0.25
+        weights = np.bincount(table.langs[table.groups < IMAGES]) ** 0.25
         shares = np.array([met[frozenset([lang])] for lang in range(4)]) / met.total()
         np.testing.assert_allclose(shares, weights / weights.sum(), atol=0.12)
 

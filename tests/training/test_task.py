@@ -78,14 +78,14 @@ class Prepared:
         return image_emb @ text_emb[shown].T, positives
 
     def matching(self, rows: Ints, text_emb: Tensor | None = None) -> float:
-        """The recipe's objective over the captions of each language in turn, added up."""
+        """The recipe's objective over the captions of each language in turn: their mean."""
         assert self.recipe.training.languages_apart
         total = 0.0
         for lang in self.embedder.languages:
             own = [place for place, row in enumerate(rows) if self.langs[row] == lang]
             scores = self.scores(rows[own], None if text_emb is None else text_emb[own])
             total += float(self.task.objective(*scores, LATE))
-        return total
+        return total / len(self.embedder.languages)
 
     def sentences(self, rows: Ints) -> Sentences:
         """What terms shall see, one sentence at a time."""
@@ -93,7 +93,7 @@ class Prepared:
         for row in rows.tolist():
             batch = self.bank([row]).batch(np.array([0]))
             words = self.embedder.model.text.words(batch)
-            average.append(words.values[0][words.mask[0]].mean(dim=0))
+            average.append(words.values[0, 1:-1].mean(dim=0))  # without the start and the end
             emb.append(torch.from_numpy(self.embedder.encode_texts([self.texts[row]], self.langs[row])[0]))
         return Sentences(
             torch.stack(emb),
@@ -187,7 +187,7 @@ def of_one_language(made: Prepared, rows: Ints, lang: str, objective: Callable[.
         (HARDEST, lambda scores, positives: float(hinge_hardest(scores, positives, 0.2))),
     ],
 )
-def test_languages_apart_are_the_sum_of_their_losses(
+def test_languages_apart_are_the_mean_of_their_losses(
     options: list[str], objective: Callable[..., float], rich_dataset: Path, tmp_path: Path
 ) -> None:
     made = Prepared(
@@ -207,8 +207,8 @@ def test_languages_apart_are_the_sum_of_their_losses(
         by_language = [of_one_language(made, rows, lang, objective) for lang in ("en", "de")]
         everything = objective(*made.scores(rows))
     assert min(each[0] for each in by_language) > 0
-    assert float(loss.matching) == pytest.approx(sum(each[0] for each in by_language), rel=1e-4)
-    assert float(loss.blind) == pytest.approx(sum(each[1] for each in by_language), rel=1e-4)
+    assert float(loss.matching) == pytest.approx(sum(each[0] for each in by_language) / 2, rel=1e-4)
+    assert float(loss.blind) == pytest.approx(sum(each[1] for each in by_language) / 2, rel=1e-4)
     assert float(together.matching) == pytest.approx(everything, rel=1e-3)
     assert float(loss.matching) != pytest.approx(everything, rel=1e-3)
     # Terms between sentences are the same either way.
@@ -218,7 +218,7 @@ def test_languages_apart_are_the_sum_of_their_losses(
 
 
 @pytest.mark.parametrize("options", [[], HARDEST])
-def test_a_language_without_pictures_adds_nothing_when_languages_are_apart(
+def test_a_language_without_pictures_does_not_count_when_languages_are_apart(
     options: list[str], rich_dataset: Path, tmp_path: Path
 ) -> None:
     made = Prepared("lingvis", rich_dataset, tmp_path, [*LINGVIS, *options, "training.languages_apart=true"])
@@ -281,49 +281,63 @@ def test_a_term_without_weight_is_left_out(rich_dataset: Path, tmp_path: Path) -
     assert float(loss.total) == float(loss.matching)
 
 
-def masked_task(p: float, rich_dataset: Path, tmp_path: Path) -> tuple[Prepared, MaskedCrossLanguage]:
+AUGMENTED = [
+    "text.augment.name=words",
+    *(f"text.augment.{key}" for key in ("p=0.6", "masked=0.4", "replaced=0.3")),
+]
+
+
+def masked_task(
+    p: float, rich_dataset: Path, tmp_path: Path, *more: str
+) -> tuple[Prepared, MaskedCrossLanguage]:
     """SMALR with the masked term and no other."""
     names = ("neighbours", "across", "across_words", "adversary")
     others = [f"terms.{name}.weight=0" for name in names]
-    made = Prepared(
-        "smalr", rich_dataset, tmp_path, [*SMALR, *others, "terms.masked.weight=0.4", f"terms.masked.p={p}"]
-    )
+    options = [*SMALR, *others, "terms.masked.weight=0.4", f"terms.masked.p={p}", *more]
+    made = Prepared("smalr", rich_dataset, tmp_path, options)
     term = made.task.terms["masked"]
     assert isinstance(term, MaskedCrossLanguage)
     return made, term
 
 
-@pytest.mark.parametrize("p", [0.0, 0.7])
+@pytest.mark.parametrize(("p", "augment"), [(0.0, []), (0.7, []), (0.7, AUGMENTED)])
 def test_masked_sentences_enter_the_objective_and_restore_each_other(
-    p: float, rich_dataset: Path, tmp_path: Path
+    p: float, augment: list[str], rich_dataset: Path, tmp_path: Path
 ) -> None:
-    made, term = masked_task(p, rich_dataset, tmp_path)
+    made, term = masked_task(p, rich_dataset, tmp_path, *augment)
     rows = made.of_language(np.arange(20))
     model, vocabulary = made.embedder.model, made.embedder.tokenizer.vocabulary
+    special = torch.tensor(vocabulary.special)
+    model.text.augment.train()
     with torch.no_grad():
         torch.manual_seed(7)
         loss = made.task.loss(rows, LATE)
-        batch = made.bank(rows.tolist()).batch(np.arange(len(rows)))
+        plain = made.bank(rows.tolist()).batch(np.arange(len(rows)))
         torch.manual_seed(7)
-        hidden = hide_words(batch.ids, batch.mask, torch.tensor(vocabulary.special), p)
+        batch = model.text.augment(plain)
+        assert (batch is plain) == (not augment)
+        hidden = hide_words(batch.ids, batch.mask, special, p)
         assert bool(hidden.any()) == (p > 0)
         masked_batch = replace(batch, ids=torch.where(hidden, vocabulary.mask, batch.ids))
+        is_word = batch.mask & ~torch.isin(batch.ids, special)
 
         def views(kept: Tensor, masked: bool) -> tuple[Tensor, Views]:
             emb, reading = model.read_texts(masked_batch if masked else batch)
-            word_means = [reading.words.values[n][kept[n]].mean(0) for n in range(len(rows))]
-            state_means = [reading.states.values[n][kept[n]].mean(0) for n in range(len(rows))]
-            sentence_average = model.text.head(torch.stack(state_means))
+            # Of a sentence whose words are all masked by the augmentation everything stays.
+            places = [kept[n] if is_word[n].any() else batch.mask[n] for n in range(len(rows))]
+            word_means = [reading.words.values[n][each].mean(0) for n, each in enumerate(places)]
+            state_means = [reading.states.values[n][each].mean(0) for n, each in enumerate(places)]
+            sentence_average = model.text.head(torch.stack(state_means), batch.runs)
             return emb, Views(reading.words, torch.stack(word_means), sentence_average, reading.sentence)
 
-        _, whole = views(batch.mask, False)
-        hidden_emb, masked = views(batch.mask & ~hidden, True)
+        emb, whole = views(is_word, False)
+        hidden_emb, masked = views(is_word & ~hidden, True)
         groups = sorted(set(made.groups[rows].tolist()))
         places = torch.full((len(groups), 2), -1)
         for place in reversed(range(len(rows))):  # the first sentence of each picture and language
             places[groups.index(int(made.groups[rows[place]])), made.number(int(rows[place]))] = place
         aligned = float(term(whole, masked, places))
-        matching, again = made.matching(rows), made.matching(rows, hidden_emb)
+        matching, again = made.matching(rows, emb), made.matching(rows, hidden_emb)
     assert float(loss.matching) == pytest.approx(matching, rel=1e-3)
     assert (again == pytest.approx(matching, rel=1e-5)) == (p == 0)
     assert aligned > 0

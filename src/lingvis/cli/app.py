@@ -5,7 +5,7 @@ from __future__ import annotations
 from cyclopts import App
 
 from lingvis import __version__
-from lingvis.cli import bench, data, demo, features, recipes, runs, vectors
+from lingvis.cli import bench, collections, data, demo, features, recipes, runs, vectors
 
 app = App(
     name="lingvis",
@@ -20,4 +20,6 @@ app.command(vectors.app)
 app.command(recipes.app)
 app.command(runs.train)
 app.command(runs.evaluate)
+app.command(collections.index)
+app.command(collections.search)
 app.command(bench.app)

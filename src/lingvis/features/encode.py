@@ -101,11 +101,12 @@ class PictureEncoder:
     def _encode(self, futures: list[Future[Decoded]], batch_size: int) -> list[Encoded | BrokenPicture]:
         results = [_outcome(future) for future in futures]
         good = [result for result in results if isinstance(result, Decoded)]
-        encoded = iter(self._forward(good, batch_size) if good else [])
+        encoded = iter(self.encode(good, batch_size) if good else [])
         return [next(encoded) if isinstance(result, Decoded) else result for result in results]
 
     @torch.inference_mode()
-    def _forward(self, pictures: list[Decoded], batch_size: int) -> list[Encoded]:
+    def encode(self, pictures: Sequence[Decoded], batch_size: int) -> list[Encoded]:
+        """Decoded pictures, at least one -> their sets; the backbone sees `batch_size` views at a time."""
         pixels = np.concatenate([picture.pixels for picture in pictures])
         # Crops can be many more than pictures: the backbone still sees `batch_size` at a time.
         chunks = [pixels[start : start + batch_size] for start in range(0, len(pixels), batch_size)]

@@ -49,26 +49,26 @@ def decode(path: Path, boxes: Sequence[Box], preprocessing: Preprocessing, *, cr
     """
     try:
         with Image.open(path) as image:
-            width, height = _upright_size(image)
+            width, height = upright_size(image)
             kept = _clip(boxes or [(0.0, 0.0, width, height)], width, height)
             views = kept if crops else np.array([[0.0, 0.0, width, height]])
-            cuts = np.array([_cut(view, preprocessing) for view in views])
+            cuts = np.array([cut_of(view, preprocessing) for view in views])
             # A JPEG can be decoded at half, quarter or eighth size: the smallest that still feeds every view.
-            scale = min(1.0, preprocessing.size / min(_sides(cut) for cut in cuts))
+            scale = min(1.0, preprocessing.size / min(shorter_side(cut) for cut in cuts))
             image.draft(None, (math.ceil(image.width * scale), math.ceil(image.height * scale)))
             ImageOps.exif_transpose(image, in_place=True)
-            pixels = _to_rgb(image)
+            pixels = to_rgb(image)
             ratio = np.array([pixels.width / width, pixels.height / height] * 2)
-            squares = [_square(pixels, cut * ratio, preprocessing) for cut in cuts]
+            squares = [square_of(pixels, cut * ratio, preprocessing) for cut in cuts]
     except BrokenPicture:
         raise
     except Exception as error:  # Pillow's readers raise nearly anything on a damaged file
-        raise BrokenPicture(_reason(path, error)) from error
+        raise BrokenPicture(reason_of(path, error)) from error
     fractions = kept / np.array([width, height, width, height])
     return Decoded(np.stack(squares), kept.astype(np.float32), fractions)
 
 
-def _upright_size(image: Image.Image) -> tuple[int, int]:
+def upright_size(image: Image.Image) -> tuple[int, int]:
     turned = image.getexif().get(ORIENTATION_TAG, 1) in (5, 6, 7, 8)
     return (image.height, image.width) if turned else image.size
 
@@ -82,7 +82,7 @@ def _clip(boxes: Sequence[Box], width: int, height: int) -> NDArray[np.float64]:
     return clipped
 
 
-def _cut(view: NDArray[np.float64], preprocessing: Preprocessing) -> NDArray[np.float64]:
+def cut_of(view: NDArray[np.float64], preprocessing: Preprocessing) -> NDArray[np.float64]:
     """The part of a view that fills the square, in the picture's pixels."""
     centre = np.array([view[0] + view[2], view[1] + view[3]]) / 2
     sides = view[2:] - view[:2]
@@ -92,11 +92,11 @@ def _cut(view: NDArray[np.float64], preprocessing: Preprocessing) -> NDArray[np.
     return np.concatenate([centre - half, centre + half])
 
 
-def _sides(cut: NDArray[np.float64]) -> float:
+def shorter_side(cut: NDArray[np.float64]) -> float:
     return float(min(cut[2] - cut[0], cut[3] - cut[1]))
 
 
-def _to_rgb(image: Image.Image) -> Image.Image:
+def to_rgb(image: Image.Image) -> Image.Image:
     """8-bit RGB: 16-bit grey is scaled, transparency is laid on white."""
     if image.mode == "I" or image.mode.startswith("I;16"):
         grey = np.clip(np.asarray(image).astype(np.int64) >> 8, 0, 255).astype(np.uint8)
@@ -108,7 +108,9 @@ def _to_rgb(image: Image.Image) -> Image.Image:
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def _square(image: Image.Image, cut: NDArray[np.float64], preprocessing: Preprocessing) -> NDArray[np.uint8]:
+def square_of(
+    image: Image.Image, cut: NDArray[np.float64], preprocessing: Preprocessing
+) -> NDArray[np.uint8]:
     """Scale the cut to uint8 [size, size, 3]."""
     side = (preprocessing.size, preprocessing.size)
     x0, y0, x1, y1 = np.clip(cut, 0.0, [image.width, image.height] * 2).tolist()
@@ -118,7 +120,7 @@ def _square(image: Image.Image, cut: NDArray[np.float64], preprocessing: Preproc
     return np.asarray(image.resize(side, resample, box=(x0, y0, x1, y1), reducing_gap=REDUCING_GAP))
 
 
-def _reason(path: Path, error: Exception) -> str:
+def reason_of(path: Path, error: Exception) -> str:
     if not path.is_file():
         return "there is no such file"
     if path.stat().st_size == 0:

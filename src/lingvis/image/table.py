@@ -52,12 +52,13 @@ class FeatureTable:
         if self._resident is not None:
             values = self._resident[places]
         else:
-            values = torch.from_numpy(self._mapped[places.cpu().numpy()]).to(self.device)
+            values = torch.from_numpy(self._mapped[places.cpu().numpy()]).to(self.device, non_blocking=True)
         return Tokens(values.float(), mask)
 
     def batch(self, rows: NDArray[np.int64]) -> Tokens:
         """Sets by number, padded to the largest of them."""
-        return self.gather(torch.from_numpy(rows).to(self.device), self.rows.longest(rows))
+        on_device = torch.from_numpy(rows).to(self.device, non_blocking=True)
+        return self.gather(on_device, self.rows.longest(rows))
 
 
 def _fits(wanted: int, device: torch.device) -> bool:

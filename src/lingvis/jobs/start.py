@@ -64,7 +64,10 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
 
 
 def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) -> dict[str, Any]:
-    """The initial vectors of the words part, brought to the size it asks for: PCA in each language on its own."""
+    """The initial vectors of the words part, brought to the size it asks for: PCA in each language on its own.
+
+    n known words vary in fewer than n directions: a language with fewer than it is asked for has zeros in the rest.
+    """
     if vectors is None:
         return {}
     dim: int = recipe.text.words.options.get("vector_dim") or vectors.shape[1]
@@ -73,7 +76,9 @@ def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) 
     reduced = np.zeros((len(vectors), dim), dtype=np.float32)
     for first, last in vocabulary.blocks:
         known = first + np.flatnonzero(vectors[first:last].any(axis=1))
-        reduced[known] = reduce(vectors[known], dim)
+        if len(known):
+            fewer = min(dim, len(known))
+            reduced[known, :fewer] = reduce(vectors[known], fewer)
     return {"vectors": reduced}
 
 

@@ -181,7 +181,7 @@ def prepare(
         objective=build_objective(recipe),
         terms=terms,
         captions=bank,
-        vocabulary=tokenizer.vocabulary,
+        mask_id=tokenizer.vocabulary.mask,
         pictures=FeatureTable(
             values=store.values, offsets=store.offsets, rows=store.index(captions.images), device=device
         ),

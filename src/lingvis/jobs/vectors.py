@@ -12,7 +12,7 @@ from lingvis.errors import UserError, choices
 from lingvis.progress import ProgressBar
 from lingvis.text.segment import words
 from lingvis.text.vectors.pca import reduce
-from lingvis.text.vectors.read import file_size, read_vectors
+from lingvis.text.vectors.read import file_checksum, read_vectors
 from lingvis.text.vectors.store import VECTORS, Origin, WordVectors, names, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.training import METHOD, train_vectors, usual_epochs
@@ -88,7 +88,7 @@ def import_(dataset_path: Path, *, name: str, files: Mapping[str, Path], dim: in
     dataset = Dataset.open(dataset_path)
     sentences = training_sentences(dataset, list(files))
     origins = {
-        lang: Origin(source=file.name, sentences=_digest(sentences[lang]), dim=dim, size=file_size(file))
+        lang: Origin(source=file.name, sentences=_digest(sentences[lang]), dim=dim, file=file_checksum(file))
         for lang, file in files.items()
     }
     folder = _folder(dataset, name)

@@ -34,8 +34,8 @@ class MaskedCrossLanguage(nn.Module):
     """|| l2(Sm_i + S'_i) - l2(S_i) || + the same for j, for the sentences of every two languages i < j.
 
     whole and masked Views of T sentences, places int64 [G, N] -> scalar. places[g, n] is the row of the
-    sentence about picture g in language n, -1 where there is none: its pairs do not count. p: the share of
-    words that `hide_words` shall hide.
+    sentence about picture g in language n, -1 where there is none: its pairs do not count. Of several sentences
+    of one language about a picture one takes part. p: the share of words that `hide_words` shall hide.
 
     Burns et al. 2020, Eq. 2: (S'_i, S'_j) = FC(concat(Sm_i, Sm_j)), the FC shared by all language pairs. S is, each
     with an FC of its own, the average and the recurrent representation (supplement 7.4) before and behind

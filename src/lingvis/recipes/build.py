@@ -11,25 +11,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from lingvis.config import Part, Recipe, accepted, lookup, parse_recipe, part_problems
+from lingvis.config import Part, Recipe, accepted, parse_recipe
 from lingvis.errors import UserError, choices
 from lingvis.image.augment import IMAGE_AUGMENTS
 from lingvis.image.encoders import IMAGE_ENCODERS
 from lingvis.model import DualEncoder, ImageSide, TextSide
 from lingvis.objectives import OBJECTIVES, TERMS
 from lingvis.pooling import POOLERS
+from lingvis.recipes.check import parts_problems
 from lingvis.registry import Registry
 from lingvis.similarity.measures import SIMILARITIES
-from lingvis.text import (  # noqa: F401  (importing a module registers its parts)
-    characters,
-    composed,
-    hybrid,
-    language_words,
-    ngrams,
-    per_language,
-    transformer,
-    universal,
-)
 from lingvis.text.augment import TEXT_AUGMENTS
 from lingvis.text.encoders import TEXT_ENCODERS
 from lingvis.text.heads import TEXT_HEADS
@@ -37,21 +28,6 @@ from lingvis.text.tokenizers import TOKENIZERS, Tokenizer, Vocabulary
 from lingvis.text.words import WORDS
 from lingvis.training.pretraining import PRETRAINING, Pretraining
 from lingvis.training.sampling import SAMPLERS, CaptionTable, Sampler
-
-# Constructor arguments that come from the data or from the part before, never from a recipe.
-PROVIDED = (
-    "input_dim",
-    "vocabulary",
-    "folder",
-    "vectors",
-    "assignment",
-    "language_count",
-    "captions",
-    "batch_size",
-    "objective",
-    "word_dim",
-    "total_steps",
-)
 
 
 def recipe_names() -> list[str]:
@@ -80,72 +56,6 @@ def recipe_text(name: str) -> str:
 def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
     """A recipe with overrides, checked down to every part's options before any data is touched."""
     return parse_recipe(recipe_text(name), overrides, origin=f"recipe {name}", check=parts_problems)
-
-
-def parts_problems(values: Mapping[str, Any]) -> list[str]:
-    """Everything wrong with the parts of a recipe."""
-    parts: dict[str, Registry[Any]] = {
-        "image.augment": IMAGE_AUGMENTS,
-        "image.encoder": IMAGE_ENCODERS,
-        "image.pooling": POOLERS,
-        "text.tokenizer": TOKENIZERS,
-        "text.augment": TEXT_AUGMENTS,
-        "text.words": WORDS,
-        "text.encoder": TEXT_ENCODERS,
-        "text.pooling": POOLERS,
-        "text.head": TEXT_HEADS,
-        "similarity": SIMILARITIES,
-        "objective": OBJECTIVES,
-        "pretraining": PRETRAINING,
-        "training.sampling": SAMPLERS,
-    }
-    problems = _terms_problems(values)
-    for where, registry in parts.items():
-        provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
-        problems += part_problems(where, values, registry, provided=provided)
-    return problems or _disagreements(values)
-
-
-def _disagreements(values: Mapping[str, Any]) -> list[str]:
-    """Values that are right by themselves and do not fit each other."""
-    problems = []
-    image = lookup(values, "image.encoder.dim")
-    text = lookup(values, "text.head.dim") or lookup(values, "text.encoder.dim")
-    if None not in (image, text) and image != text:
-        problems.append(
-            f"image.encoder.dim is {image} but text.encoder.dim (or text.head.dim) is {text}; make them equal"
-        )
-    wanted = lookup(values, "data.text_only") is True
-    share = lookup(values, "training.sampling.text_only") or 0
-    if wanted and not share:
-        problems.append(
-            "data.text_only is true, but no sentence without a picture is sampled; set training.sampling.name = images "
-            "with text_only above 0, such as 0.5, or data.text_only = false"
-        )
-    if share and not wanted:
-        problems.append(
-            f"training.sampling.text_only is {share}, but data.text_only is false; set data.text_only = true, or "
-            "training.sampling.text_only = 0"
-        )
-    return problems
-
-
-def _terms_problems(values: Mapping[str, Any]) -> list[str]:
-    """Everything wrong with the terms; those that compare sentences have an objective of their own."""
-    problems = []
-    for name, term in (lookup(values, "terms") or {}).items():
-        where = f"terms.{name}"
-        problems += part_problems(
-            where, values, TERMS, provided=(*PROVIDED, "dim"), ignored=("weight", "objective")
-        )
-        problems += part_problems(f"{where}.objective", values, OBJECTIVES, provided=PROVIDED)
-        known = isinstance(term, dict) and term.get("name") in TERMS
-        if known and ("objective" in term) != (
-            "objective" in accepted(TERMS.get(term["name"]), {"objective": 0})
-        ):
-            instead = "gives none and needs one" if "objective" not in term else "has none; leave it out"
-            problems.append(f"{where}.objective: term {term['name']} {instead}")
-    return problems
 
 
 def build_tokenizer(recipe: Recipe) -> Tokenizer:
@@ -224,7 +134,8 @@ def build_model(
             words=words,
             encoder=text_encoder,
             pooling=_make(POOLERS, text.pooling, dim=text_encoder.dim),
-            head=_make(TEXT_HEADS, text.head, input_dim=text_encoder.dim),
+            head=_make(TEXT_HEADS, text.head, input_dim=text_encoder.dim, language_count=languages),
+            special=vocabulary.special,
         ),
         similarity=_make(SIMILARITIES, recipe.similarity),
     )

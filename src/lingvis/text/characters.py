@@ -31,6 +31,7 @@ class Alphabet:
 
     def __init__(self, characters: Sequence[str]) -> None:
         self.characters = list(characters)
+        self._known = frozenset(characters)
         self.size = len(SPECIAL_TOKENS) + len(characters)
         codes = _codes("".join(characters))
         order = np.argsort(codes)
@@ -47,6 +48,10 @@ class Alphabet:
                 seen[character] += count
         kept = [item for item in seen.items() if item[1] >= min_count]
         return cls([character for character, _ in sorted(kept, key=lambda item: (-item[1], item[0]))])
+
+    def without_unknown(self, word: str) -> str:
+        """The word without characters outside the alphabet, unless it has no other."""
+        return "".join(character for character in word if character in self._known) or word
 
     def spell(self, spelled: Sequence[str], length: int) -> Ints:
         """Letter numbers [words, length], 0 behind the end of a word; longer words are cut."""
@@ -98,7 +103,9 @@ class CharacterTokenizer:
     """Words by ICU between a start and an end token, with the characters that the training captions show at
     least `min_count` times; of a word, the first `word_length` characters are spelled (LIWE: 26).
 
-    Ids are given out as words come and belong to this object: only the characters are saved.
+    Ids are given out as words come and belong to this object: only the characters are saved. With `min_count` = 1
+    no training caption has an unknown character, and so that letter is never trained: later words are spelled
+    without their unknown characters, unless they have no other.
     """
 
     FILE = "characters.json"
@@ -147,7 +154,10 @@ class CharacterTokenizer:
 
     def spelling(self, ids: Ints) -> Ints:
         """Letter numbers [len(ids), word_length] of ids that the latest call gave out, 0 behind the end."""
-        letters = self.alphabet.spell(self._lexicon.words(ids), self.word_length)
+        spelled = self._lexicon.words(ids)
+        if self.min_count == 1:
+            spelled = [self.alphabet.without_unknown(word) for word in spelled]
+        letters = self.alphabet.spell(spelled, self.word_length)
         special = ids < len(SPECIAL_TOKENS)
         letters[special] = 0
         letters[special, 0] = ids[special]

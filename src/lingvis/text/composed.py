@@ -14,7 +14,7 @@ from lingvis.config import Count
 from lingvis.normalization import MaskedBatchNorm
 from lingvis.recurrent import MaskedGRU
 from lingvis.text.spelled import SpelledWordPart
-from lingvis.text.tokenizers import Vocabulary
+from lingvis.text.tokenizers import PAD, UNKNOWN, Vocabulary
 from lingvis.text.words import WORDS
 from lingvis.types import SpelledWords
 
@@ -25,7 +25,9 @@ class CharacterMLP(SpelledWordPart):
 
     Every layer, the last one too, is a linear map with weight norm, batch norm and a leaky ReLU of slope 0.1
     (Wehrmann et al. 2019, LIWE-GRU(f1, f2); Burns et al. 2020 call 24-d letters S-LIWE and 120-d ones L-LIWE).
-    Statistics count each distinct word of a batch once. Places behind the end of a word are zero.
+    Statistics count each distinct word of a batch once, and neither padding nor `unknown`, which no sentence of
+    spelled words has; the mask counts, since augmentation may put it into any batch. Places behind the end of a
+    word are zero.
     """
 
     def __init__(
@@ -44,7 +46,8 @@ class CharacterMLP(SpelledWordPart):
     def compose(self, words: SpelledWords) -> Tensor:
         values: Tensor = self.letters(words.letters).flatten(1)
         first = torch.ones_like(words.ids[:1], dtype=torch.bool)
-        real = torch.cat([first, words.ids[1:] != words.ids[:-1]])  # the last is repeated to fill up
+        distinct = torch.cat([first, words.ids[1:] != words.ids[:-1]])  # the last is repeated to fill up
+        real = distinct & (words.ids != PAD) & (words.ids != UNKNOWN)
         for layer in self.layers:
             values = layer(values, real)
         return values

@@ -1,4 +1,4 @@
-"""The pooled sentence -> the joint space."""
+"""The pooled sentence -> the joint space; the languages of the sentences come along as in TextBatch."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from lingvis.config import Count
 from lingvis.registry import Registry
+from lingvis.text.per_language import PerLanguageLinear, Runs
 
 TEXT_HEADS: Registry[type[nn.Module]] = Registry("text head")
 
@@ -18,7 +19,7 @@ class NoHead(nn.Module):
         super().__init__()
         self.dim = input_dim
 
-    def forward(self, pooled: Tensor) -> Tensor:
+    def forward(self, pooled: Tensor, runs: Runs) -> Tensor:
         return pooled
 
 
@@ -31,6 +32,20 @@ class LinearHead(nn.Module):
         self.dim = dim
         self.linear = nn.Linear(input_dim, dim)
 
-    def forward(self, pooled: Tensor) -> Tensor:
+    def forward(self, pooled: Tensor, runs: Runs) -> Tensor:
         projected: Tensor = self.linear(pooled)
+        return projected
+
+
+@TEXT_HEADS.register("linear_per_language", "one linear layer for each language (PAR EmbN)")
+class PerLanguageHead(nn.Module):
+    """[B, input_dim] -> [B, dim], with `gru_per_language` a whole branch a language (Gella et al. 2017)."""
+
+    def __init__(self, *, language_count: Count, input_dim: Count, dim: Count) -> None:
+        super().__init__()
+        self.dim = dim
+        self.linear = PerLanguageLinear(languages=language_count, input_dim=input_dim, dim=dim)
+
+    def forward(self, pooled: Tensor, runs: Runs) -> Tensor:
+        projected: Tensor = self.linear(pooled, runs)
         return projected

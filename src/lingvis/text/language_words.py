@@ -50,6 +50,9 @@ class LanguageWordTokenizer:
     `rare_below` = t and a folder of `dictionaries`, words of other languages that occur fewer than t times
     become their English translation where the English block has it, and are unknown elsewhere (Burns et al.
     2020, "Dictionary Mapping"). The mapping is stored, so that a saved model needs no dictionary.
+
+    Where every training word is kept (`min_count` = 1 and no mapping), the vector of `unknown` is never trained:
+    later sentences are read without their unknown words, unless they have no other.
     """
 
     FILE = "vocabulary.json"
@@ -130,7 +133,10 @@ class LanguageWordTokenizer:
 
     def _encode(self, pieces: Sequence[str], lang: str) -> NDArray[np.int64]:
         ids = self._ids[lang]
-        return np.asarray([START, *(ids.get(word, UNKNOWN) for word in pieces), END], dtype=np.int64)
+        inner = [ids.get(word, UNKNOWN) for word in pieces]
+        if self.min_count == 1 and not self.rare_below:
+            inner = [number for number in inner if number != UNKNOWN] or inner
+        return np.asarray([START, *inner, END], dtype=np.int64)
 
     def _set(self, languages: dict[str, _Language]) -> None:
         self._languages = languages

@@ -18,6 +18,7 @@ from lingvis.text.word_space import SCALE, fill_empty
 from lingvis.types import TextBatch, Tokens
 
 MOST_SCORES = 1 << 26  # scores of words against latent tokens that are held at a time: 256 MiB
+TEMPERATURE = 0.1  # of the softmax over cosines
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +27,10 @@ class Assignment:
 
     token_of: Tensor
     vectors: Tensor
+
+    def used(self, special: int) -> int:
+        """How many tokens stand for a word; the first `special` ids are none."""
+        return len(torch.unique(self.token_of[special:]))
 
 
 class LatentAttention(nn.Module):
@@ -36,6 +41,10 @@ class LatentAttention(nn.Module):
     distinct word. Hard choices have no gradient, so the layer learns straight through: forward the chosen token,
     backward a mixture of the `among` best weighted by the softmax of their scores. The tokens themselves
     learn only where they are chosen. Special tokens are no words: the mask leaves them out.
+
+    Our decision, where the paper says nothing: scores are cosines, and rows of the layer start as long as the
+    root of their size, so that a step of Adam turns a row by about `lr` radians. A plain layer collapses: rows
+    that win words grow, turn and win more, until a fiftieth of the tokens is left.
 
     vectors: float32 [vocabulary.size, any], not trained; zeros for words without one, which get random ones.
     """
@@ -56,8 +65,8 @@ class LatentAttention(nn.Module):
         if among > latent:
             raise UserError(f"among = {among} of latent = {latent} tokens; give an among of at most {latent}")
         self.dim, self.explore, self.among, self.special = dim, explore, among, len(vocabulary.special)
-        self.register_buffer("vectors", fill_empty(torch.from_numpy(vectors)))
-        self.score = nn.Linear(vectors.shape[1], latent)
+        self.register_buffer("vectors", F.normalize(fill_empty(torch.from_numpy(vectors)), dim=1))
+        self.rows = nn.Parameter(torch.randn(latent, vectors.shape[1]))
         self.tokens = nn.Parameter(SCALE * torch.randn(latent, dim))
 
     def forward(self, batch: TextBatch) -> Tokens:
@@ -77,16 +86,17 @@ class LatentAttention(nn.Module):
         column = torch.randint(self.among, (len(ids), 1), device=ids.device)
         exploring = torch.rand(len(ids), 1, device=ids.device) < self.explore
         chosen = best.gather(1, torch.where(exploring, column, 0)).squeeze(1)
-        scores = torch.einsum("wd,wmd->wm", self.vectors[ids], F.embedding(best, self.score.weight))
-        weights = (scores + F.embedding(best, self.score.bias.unsqueeze(1)).squeeze(-1)).softmax(dim=1)
+        rows = F.normalize(F.embedding(best, self.rows), dim=-1)
+        weights = torch.einsum("wd,wmd->wm", self.vectors[ids], rows).div(TEMPERATURE).softmax(dim=1)
         mixture = torch.einsum("wm,wmd->wd", weights, F.embedding(best, self.tokens.detach()))
         return F.embedding(chosen, self.tokens) + (mixture - mixture.detach())
 
     @torch.no_grad()
     def _best(self, ids: Tensor, count: int) -> Tensor:
         """The `count` best tokens of words, best first, int64 [words, count]."""
-        words = torch.split(ids, max(1, MOST_SCORES // len(self.tokens)))
-        return torch.cat([self.score(self.vectors[some]).topk(count).indices for some in words])
+        rows = F.normalize(self.rows, dim=1)
+        words = torch.split(ids, max(1, MOST_SCORES // len(rows)))
+        return torch.cat([(self.vectors[some] @ rows.T).topk(count).indices for some in words])
 
 
 def pretrain(

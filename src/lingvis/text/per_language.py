@@ -17,7 +17,7 @@ Runs = tuple[tuple[int, int], ...]
 
 
 class PerLanguageLinear(nn.Module):
-    """One linear layer for each language: [B, L, input_dim] -> [B, L, dim]."""
+    """One linear layer for each language: [B, ..., input_dim] -> [B, ..., dim]."""
 
     def __init__(self, *, languages: Count, input_dim: Count, dim: Count) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class PerLanguageLinear(nn.Module):
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
 
     def forward(self, values: Tensor, runs: Runs) -> Tensor:
-        """values [B, L, input_dim], the languages of the rows as in TextBatch -> [B, L, dim]."""
+        """values [B, ..., input_dim], the languages of the rows as in TextBatch -> [B, ..., dim]."""
         return by_language(self.layers, runs, values)
 
     def blocks(self, values: Tensor, sizes: Sequence[int]) -> Tensor:

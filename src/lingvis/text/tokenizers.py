@@ -73,7 +73,9 @@ PAD, UNKNOWN, START, END, MASK = range(len(SPECIAL_TOKENS))
 class WordTokenizer:
     """A vocabulary of the words seen at least `min_count` times in the training captions of all languages.
 
-    Words that several languages spell alike share an id.
+    Words that several languages spell alike share an id. With `min_count` = 1 no training caption has an unknown
+    word, and so that vector is never trained: later sentences are read without their unknown words, unless they
+    have no other.
     """
 
     FILE = "vocabulary.json"
@@ -109,6 +111,8 @@ class WordTokenizer:
 
     def _encode(self, pieces: Iterable[str]) -> NDArray[np.int64]:
         inner = [self._ids.get(word, UNKNOWN) for word in pieces]
+        if self.min_count == 1:
+            inner = [number for number in inner if number != UNKNOWN] or inner
         return np.asarray([START, *inner, END], dtype=np.int64)
 
     def _set(self, vocabulary: list[str]) -> None:

@@ -13,10 +13,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from lingvis.artifact import CHECKPOINT
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
 
-FILE = "checkpoint.safetensors"
+FILE = CHECKPOINT
 
 
 @dataclass
@@ -86,7 +87,7 @@ def _damage_told(path: Path) -> Iterator[None]:
     try:
         yield
     except (SafetensorError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is damaged ({error}); start the run anew without --resume") from error
+        raise UserError(f"{path} is damaged ({error}); delete its folder and start the run anew") from error
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

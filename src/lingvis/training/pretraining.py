@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,9 +23,10 @@ from lingvis.text.tokenizers import Vocabulary
 from lingvis.training.sampling import CaptionTable, ImageSampler
 from lingvis.types import TextBatch
 
-# Pictures a step, each with a caption in two of its languages. More sentences a step give harder negatives, from
-# which nothing is learnt: with all languages at once the vectors fall into one point.
-PICTURES, LANGUAGES = 64, 2
+# Pictures a step, each with two captions in two of its languages: pairs of one language and across languages. More
+# sentences a step give harder negatives, from which nothing is learnt: with all languages at once the vectors fall
+# into one point.
+PICTURES, LANGUAGES, PER_LANGUAGE = 32, 2, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +106,14 @@ class LatentPretraining:
             latent=self.tokens,
             dim=material.dim,
             explore=self.explore,
-            among=min(self.among, self.tokens),
+            among=self.among,
         ).to(material.device)
         _learn(attention, material, epochs=self.epochs, lr=self.lr)
-        return attention.eval().assignment()
+        assignment = attention.eval().assignment()
+        special = len(material.vocabulary.special)
+        used, words = assignment.used(special), material.vocabulary.size - special
+        print(f"note: {used} of {self.tokens} latent tokens are used by {words} words", file=sys.stderr)
+        return assignment
 
     def warm_up(self, words: nn.Module, material: Material) -> None:
         """The words start from the latent tokens already."""
@@ -116,7 +122,15 @@ class LatentPretraining:
 def _learn(
     words: nn.Module, material: Material, *, epochs: int, lr: float, frozen: Sequence[str] = ()
 ) -> None:
-    sampler = ImageSampler(captions=material.table, batch_size=PICTURES, languages=LANGUAGES)
+    table = material.table
+    if np.bincount(table.groups[table.groups < table.images]).max() < 2:
+        raise UserError(
+            "pre-training compares captions of one picture, but every picture has only one; "
+            "give more captions, or more languages in data.languages"
+        )
+    sampler = ImageSampler(
+        captions=table, batch_size=PICTURES, languages=LANGUAGES, per_language=PER_LANGUAGE
+    )
     objective = TopTriplet(margin=0.05, hardest=10)
     with ProgressBar("pre-train words", epochs * sampler.batch_count()) as bar:
 
@@ -124,7 +138,7 @@ def _learn(
             for epoch in range(epochs):
                 for rows in sampler.epoch(material.seed, epoch):
                     bar.advance(1, f"epoch {epoch + 1}/{epochs}")
-                    groups = torch.from_numpy(material.table.groups[rows]).to(material.device)
+                    groups = torch.from_numpy(table.groups[rows]).to(material.device)
                     yield material.bank.batch(rows), groups
 
         pretrain(words, batches(), objective=objective, lr=lr, frozen=frozen)

@@ -117,9 +117,9 @@ class ImageSampler:
         self._images = np.unique(captions.groups[captions.groups < captions.images])
         self._texts = np.unique(captions.groups[captions.groups >= captions.images])
         self._extra = min(round(text_only * batch_size), len(self._texts))
-        found, counts = np.unique(captions.langs, return_counts=True)
-        self._favour = np.full(self._cells.count.shape[1], -np.inf)
-        self._favour[found] = np.log(counts) / temperature
+        shown = captions.langs[captions.groups < captions.images]
+        counts = np.bincount(shown, minlength=self._cells.count.shape[1])
+        self._favour = np.log(counts.clip(min=1)) / temperature
 
     def batch_count(self) -> int:
         """Number of batches of an epoch."""

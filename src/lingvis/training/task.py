@@ -15,7 +15,6 @@ from lingvis.model import DualEncoder, masked_mean
 from lingvis.objectives.masked import MaskedCrossLanguage, Views, hide_words
 from lingvis.text.bank import TokenBank
 from lingvis.text.per_language import PerLanguageGRU, PerLanguageLinear
-from lingvis.text.tokenizers import Vocabulary
 from lingvis.training.graphs import GraphedCalls
 from lingvis.training.sampling import CaptionTable
 from lingvis.training.watch import Loss
@@ -35,6 +34,10 @@ class RetrievalTask(nn.Module):
 
     terms: further parts of the loss with their weights. groups: which picture each caption is about; captions
     whose picture is not there are seen by the terms alone. languages_apart: see TrainingSection.
+
+    Burns et al. 2020, Eq. 4: the loss is Eq. 3 + weight * term for each term. Eq. 3, the objective, is that of one
+    language: with languages apart the mean, so that a weight means the same whatever their number. With
+    masked sentences it is computed on them too, and both count whole.
     """
 
     def __init__(
@@ -44,7 +47,7 @@ class RetrievalTask(nn.Module):
         objective: nn.Module,
         terms: Mapping[str, tuple[float, nn.Module]],
         captions: TokenBank,
-        vocabulary: Vocabulary,
+        mask_id: int,
         pictures: FeatureTable,
         groups: Ints,
         precision: torch.dtype,
@@ -59,9 +62,7 @@ class RetrievalTask(nn.Module):
             (name for name, term in self.terms.items() if isinstance(term, MaskedCrossLanguage)), None
         )
         self._captions, self._pictures, self._precision = captions, pictures, precision
-        self._languages_apart = languages_apart
-        self._special = torch.tensor(vocabulary.special, device=pictures.device)
-        self._mask_id = vocabulary.mask
+        self._languages_apart, self._mask_id = languages_apart, mask_id
         # Where each language has a layer of its own, a recording depends on the languages of its rows.
         self._layers_apart = any(
             isinstance(part, PerLanguageLinear | PerLanguageGRU) for part in model.modules()
@@ -107,18 +108,25 @@ class RetrievalTask(nn.Module):
     def _matching(
         self, image_emb: Tensor, text_emb: Tensor, positives: Tensor, rows: Ints, clock: Clock
     ) -> tuple[Tensor, Tensor]:
-        """The objective between pictures and sentences, and what it would be if all scores were equal."""
+        """The objective between pictures and sentences, and what it would be if all scores were equal.
+
+        With languages apart the mean over those in which the batch has a caption of a picture.
+        """
         scores = self.model.similarity(image_emb.float(), text_emb.float())
         runs = self._captions.runs(rows) if self._languages_apart else ((0, len(rows)),)
         counts = [count for _, count in runs]
-        found, blind = scores.new_zeros(()), scores.new_zeros(())
-        for some, right in zip(scores.split(counts, dim=1), positives.split(counts, dim=1), strict=True):  # type: ignore[no-untyped-call]
+        shown = np.split(self.table.groups[rows] < self.table.images, np.cumsum(counts)[:-1])
+        parts = zip(shown, scores.split(counts, dim=1), positives.split(counts, dim=1), strict=True)  # type: ignore[no-untyped-call]
+        found, blind = [], []
+        for with_picture, some, right in parts:
+            if not with_picture.any():
+                continue
             there = right.any(dim=1, keepdim=True) & right.any(dim=0, keepdim=True)
             compared = some.masked_fill(~there, -torch.inf)
-            found = found + self.objective(compared, right, clock)
+            found.append(self.objective(compared, right, clock))
             with torch.no_grad():
-                blind = blind + self.objective(torch.where(there, 0.0, compared), right, clock)
-        return found, blind
+                blind.append(self.objective(torch.where(there, 0.0, compared), right, clock))
+        return torch.stack(found).mean(), torch.stack(blind).mean()
 
     def _encode(self, rows: Ints, images: Ints) -> tuple[Tensor, ...]:
         device = self._pictures.device
@@ -131,7 +139,7 @@ class RetrievalTask(nn.Module):
             with self._autocast():
                 image_emb = self.model.encode_images(self._pictures.gather(image_rows, size))
                 batch = self._captions.gather(caption_rows, length, runs=runs, words=word_places)
-                text_emb, reading = self.model.read_texts(batch)
+                text_emb, reading = self.model.read_texts(self.model.text.augment(batch))
             return image_emb, text_emb, reading.average
 
         inputs = tuple(torch.from_numpy(each).to(device, non_blocking=True) for each in (rows, images, words))
@@ -141,7 +149,7 @@ class RetrievalTask(nn.Module):
         return self._graphs(shape, encode, inputs)
 
     def _encode_masked(self, rows: Ints, images: Ints) -> tuple[Tensor, ...]:
-        """As above, with the same sentences read again with words hidden (SMALR, section 3.2).
+        """As above, with the same sentences, augmented once, read again with words hidden (SMALR, section 3.2).
 
         Returns the embeddings, the word averages, the embeddings of the masked sentences and the weighted
         masked cross-language loss.
@@ -151,19 +159,23 @@ class RetrievalTask(nn.Module):
         assert isinstance(term, MaskedCrossLanguage)
         with self._autocast():
             image_emb = self.model.encode_images(self._pictures.batch(images))
-            batch = self._captions.batch(rows)
+            batch = self.model.text.augment(self._captions.batch(rows))
             text_emb, whole = self.model.read_texts(batch)
-            hidden = hide_words(batch.ids, batch.mask, self._special, term.p)
+            hidden = hide_words(batch.ids, batch.mask, self.model.text.special, term.p)
             masked_batch = replace(batch, ids=batch.ids.masked_fill(hidden, self._mask_id))
             hidden_emb, masked = self.model.read_texts(masked_batch)
-            views = self._views(whole, batch.mask), self._views(masked, batch.mask & ~hidden)
+            views = self._views(whole), self._views(masked)
         loss = term(*views, self._places(rows))
         return image_emb, text_emb, whole.average, hidden_emb, self._weights[self._masked] * loss
 
-    def _views(self, reading: Reading, kept: Tensor) -> Views:
-        """At both levels the mean over the kept words, and all that is needed for a recurrent view."""
-        sentence_average = self.model.text.head(masked_mean(reading.states, kept))
-        return Views(reading.words, masked_mean(reading.words, kept), sentence_average, reading.sentence)
+    def _views(self, reading: Reading) -> Views:
+        """At both levels the mean over the words, and all that is needed for a recurrent view.
+
+        A hidden word is the mask token, and so no word any more: means leave it out.
+        """
+        states = masked_mean(reading.states, reading.is_word)
+        sentence_average = self.model.text.head(states, reading.words.runs)
+        return Views(reading.words, reading.average, sentence_average, reading.sentence)
 
     def _places(self, rows: Ints) -> Tensor:
         """Row of the first sentence about each picture in each language, -1 where there is none, [groups, langs]."""

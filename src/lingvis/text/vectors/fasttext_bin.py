@@ -60,6 +60,11 @@ def read_fasttext_bin(file: Path, wanted: Collection[str]) -> WordTable:
     except (struct.error, ValueError) as error:
         raise UserError(f"{file} ends too early for a fastText model; fetch it again") from error
     found = {word: vector for word in wanted if (vector := model.vector(word)) is not None}
+    for word, vector in found.items():
+        if not np.isfinite(vector).all():
+            raise UserError(
+                f"{file} has a number that is not finite in the vector of {word!r}; fetch it again"
+            )
     return WordTable.of(found, model.matrix.shape[1])
 
 

@@ -7,15 +7,16 @@ from pathlib import Path
 
 from lingvis.errors import UserError
 from lingvis.text.vectors.fasttext_bin import read_fasttext_bin
+from lingvis.text.vectors.store import checksum
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.text_format import read_text_vectors
 
 
-def file_size(file: Path) -> int:
-    """Bytes of a file of word vectors, which is there."""
+def file_checksum(file: Path) -> str:
+    """SHA-256 of a file of word vectors, which is there; it is read as a stream."""
     if not file.is_file():
         raise UserError(f"no file of word vectors at {file}; name a .vec, .txt, .vec.gz or .bin file")
-    return file.stat().st_size
+    return checksum(file)
 
 
 def read_vectors(file: Path, wanted: Collection[str]) -> WordTable:

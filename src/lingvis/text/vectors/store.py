@@ -30,14 +30,15 @@ class _Strict(BaseModel):
 class Origin(_Strict):
     """Where the vectors of a language come from; equal origins mean equal vectors.
 
-    source: how they were trained, or the file they were read from (and its size in bytes); sentences: SHA-256
-    of the sentences whose words are kept, one a line; dim: the size asked for, None: that of the file.
+    source: how they were trained, or the name of the file they were read from, and file: its SHA-256;
+    sentences: SHA-256 of the sentences whose words are kept, one a line; dim: the size asked for, None: that of
+    the file.
     """
 
     source: str
     sentences: str
     dim: int | None = None
-    size: int | None = None
+    file: str | None = None
     epochs: int | None = None
     seed: int | None = None
 
@@ -119,7 +120,7 @@ class WordVectors:
             raise UserError(f"{self.path} has no vectors in {lang!r}; it has: {choices(self.languages)}")
         file = self.path / _file_name(lang)
         try:
-            if _checksum(file) != self.manifest.languages[lang].checksum:
+            if checksum(file) != self.manifest.languages[lang].checksum:
                 raise _damaged(self.path, f"{file.name} is not the file the manifest speaks of")
             with safe_open(file, framework="numpy") as stored:
                 words = json.loads(stored.metadata()["words"])
@@ -137,6 +138,8 @@ def write_vectors(
     path: Path, tables: Mapping[str, WordTable], origins: Mapping[str, Origin], missing: Mapping[str, int]
 ) -> WordVectors:
     """Write a folder of word vectors, whole or not at all; float16, as measured values need no more."""
+    for lang, table in tables.items():
+        _check_range(table, origins[lang].source)
     languages = {}
     with atomic_folder(path) as folder:
         for lang, table in tables.items():
@@ -148,7 +151,7 @@ def write_vectors(
                 origin=origins[lang],
                 words=len(table.words),
                 missing=missing[lang],
-                checksum=_checksum(file),
+                checksum=checksum(file),
             )
         (dim,) = {table.values.shape[1] for table in tables.values()}
         manifest = Manifest(format=1, lingvis=lingvis.__version__, dim=dim, languages=languages)
@@ -156,11 +159,23 @@ def write_vectors(
     return WordVectors.open(path)
 
 
+def _check_range(table: WordTable, source: str) -> None:
+    """Refuse numbers that float16 has no room for."""
+    too_large = ~(np.abs(table.values) <= np.finfo(np.float16).max).all(axis=1)
+    if too_large.any():
+        word = table.words[int(too_large.argmax())]
+        raise UserError(
+            f"the vector of {word!r} from {source} has a number beyond 65504, the largest that is stored; "
+            "divide all vectors of that file by one number that brings them into this range"
+        )
+
+
 def _file_name(lang: str) -> str:
     return f"{lang}.safetensors"
 
 
-def _checksum(file: Path) -> str:
+def checksum(file: Path) -> str:
+    """SHA-256 of a file, read as a stream."""
     with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 

@@ -1,0 +1,162 @@
+"""`lingvis index` and `lingvis search`."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from lingvis.jobs.index import IndexReport
+
+Flag = Parameter(negative="")
+
+
+def index(
+    collection: Path,
+    /,
+    *folders: Path,
+    model: Path | None = None,
+    prune: Annotated[bool, Flag] = False,
+    rebuild: Annotated[bool, Flag] = False,
+    watch: Annotated[bool, Flag] = False,
+    device: str | None = None,
+    json: bool = False,
+) -> None:
+    """Bring a collection up to date with folders of pictures; it can be stopped at any moment and run again.
+
+    Parameters
+    ----------
+    collection: Path
+        The collection folder; it is made if need be.
+    folders: Path
+        Folders of pictures, searched at any depth.
+    model: Path
+        The model folder; needed for a new collection only.
+    prune: bool
+        Drop pictures from the collection whose files are gone from the folders.
+    rebuild: bool
+        Embed everything again, as a model with another image side needs it.
+    watch: bool
+        Go on looking for changes until Ctrl-C.
+    device: str
+        cpu or cuda; a GPU is used when there is one.
+    json: bool
+        Print the report as JSON.
+    """
+    from lingvis.jobs.index import Indexer, watch_folders
+
+    indexer = Indexer(str(collection), model=model, rebuild=rebuild, device=device)
+
+    def tell(report: IndexReport) -> None:
+        _print_report(collection, report, json=json)
+
+    if watch:
+        watch_folders(indexer, folders, prune=prune, tell=tell)
+    else:
+        tell(indexer.run(folders, prune=prune))
+
+
+def search(
+    collection: Path,
+    /,
+    *words: str,
+    image: Path | None = None,
+    weight: float = 0.5,
+    k: Annotated[int, Parameter(name=["-k", "--k"])] = 10,
+    offset: int = 0,
+    lang: str | None = None,
+    folder: Path | None = None,
+    after: datetime | None = None,
+    before: datetime | None = None,
+    min_size: int | None = None,
+    max_size: int | None = None,
+    format: str | None = None,
+    captions: Annotated[bool, Flag] = False,
+    model: Path | None = None,
+    device: str | None = None,
+    json: bool = False,
+) -> None:
+    """Find pictures by a sentence in any language of the model, by a picture, or by both.
+
+    Parameters
+    ----------
+    collection: Path
+        The collection folder.
+    words: str
+        What to look for; several sentences in quotes look for pictures that fit all of them.
+    image: Path
+        A picture to look for others like it.
+    weight: float
+        With words and a picture: the share of the words, 0 to 1.
+    k: int
+        Number of results.
+    offset: int
+        Results to pass over: the next page.
+    lang: str
+        Language of the words; detected by default.
+    folder: Path
+        Only pictures at any depth of this folder.
+    after: datetime
+        Only pictures from this date on, such as 2024-05-01.
+    before: datetime
+        Only pictures up to this date.
+    min_size: int
+        Only files of so many bytes or more.
+    max_size: int
+        Only files of so many bytes or fewer.
+    format: str
+        Only this format: jpeg, png, webp, gif, bmp, tiff or heif.
+    captions: bool
+        Compare with the captions beside the pictures, not with the pictures.
+    model: Path
+        A model folder with the same image side as the one that filled the collection.
+    device: str
+        cpu or cuda; a GPU is used when there is one.
+    json: bool
+        Print JSON.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.index.collection import Collection
+    from lingvis.index.contract import Filter
+
+    where = Filter(
+        folder=str(folder) if folder is not None else None,
+        after=after,
+        before=before,
+        min_size=min_size,
+        max_size=max_size,
+        format=format,
+    )
+    opened = Collection.open(collection, model=model, device=device)
+    hits = opened.search(
+        words, image=image, weight=weight, lang=lang, k=k, offset=offset, where=where, in_captions=captions
+    )
+    if json:
+        print_json([hit.to_json() for hit in hits])
+        return
+    for hit in hits:
+        print(f"{hit.rank:4}  {hit.score:.4f}  {hit.path}")
+    if not hits:
+        print("nothing found", file=sys.stderr)
+
+
+def _print_report(collection: Path, report: IndexReport, *, json: bool) -> None:
+    from dataclasses import asdict
+
+    from lingvis.cli.output import print_json
+
+    if json:
+        print_json(asdict(report))
+        return
+    print(
+        f"{collection}: {report.pictures} pictures; {report.added} added, {report.updated} updated, "
+        f"{report.unchanged} unchanged, {report.pruned} pruned"
+    )
+    for path, reason in report.broken.items():
+        print(f"  broken, left out: {path}: {reason}")
+    for path, reason in report.unreadable.items():
+        print(f"  cannot be read: {path}: {reason}")

@@ -1,0 +1,161 @@
+"""A picture collection in use: questions in, pictures out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lingvis.embedder import Embedder
+from lingvis.errors import UserError, choices
+from lingvis.index.contract import Entry, Filter, Floats, Header, Hit, Statistics, Store
+from lingvis.index.language import LanguageDetector
+from lingvis.index.model import check, describe
+from lingvis.index.pictures import allow_heic
+from lingvis.index.stores import open_store
+
+EVERYTHING = Filter()
+
+
+class Collection:
+    """`Collection.open("photos.lv").search("ein Hund am Strand")`; the model is loaded by the first question."""
+
+    def __init__(
+        self, address: str, store: Store, *, model: Path | None = None, device: str | None = None
+    ) -> None:
+        self.address, self.store = address, store
+        self._run, self._device = model, device
+        self._model: Embedder | None = None
+        self._header: Header | None = None
+        self._detector: LanguageDetector | None = None
+
+    @classmethod
+    def open(
+        cls, address: str | Path, *, model: str | Path | None = None, device: str | None = None
+    ) -> Collection:
+        """Open a collection, with the model that filled it or another of the same image side."""
+        run = Path(model) if model is not None else None
+        return cls(str(address), open_store(str(address)), model=run, device=device)
+
+    @property
+    def model(self) -> Embedder:
+        """The model that answers."""
+        if self._model is None:
+            run = self._run or Path(self.store.header.model)
+            if self._run is None and not run.is_dir():
+                raise UserError(
+                    f"the model of collection {self.address} is no longer at {run}; say where it is with --model RUN"
+                )
+            loaded = Embedder.load(run, device=self._device)
+            self._header = describe(loaded, run)
+            check(self.address, self.store.header, self._header)
+            self._model = loaded
+        return self._model
+
+    def search(
+        self,
+        text: str | Sequence[str] | None = None,
+        *,
+        image: str | Path | None = None,
+        weight: float = 0.5,
+        lang: str | None = None,
+        k: int = 10,
+        offset: int = 0,
+        where: Filter = EVERYTHING,
+        in_captions: bool = False,
+    ) -> list[Hit]:
+        """Pictures that fit best to a sentence, to all of several, to a picture, or to both.
+
+        weight: share of the words where there is a picture, too; lang: detected where it is not given;
+        in_captions: compare with the captions of the pictures instead of the pictures themselves.
+        """
+        if in_captions:
+            self._check_captions()
+        query = self.embed(text, image=image, weight=weight, lang=lang)
+        return self._search(query, k=k, offset=offset, where=where, captions=in_captions)
+
+    def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> list[Hit]:
+        """Pictures like one of the collection, without that one."""
+        found = self.store.items([id])
+        if not found:
+            raise UserError(f"collection {self.address} has no picture {id!r}; take the id from a search")
+        hits = self._search(found[0].embedding, k=k + offset + 1, offset=0, where=where)
+        others = [hit for hit in hits if hit.id != id][offset : offset + k]
+        return [Hit(rank, hit.score, hit.entry) for rank, hit in enumerate(others, start=offset + 1)]
+
+    def embed(
+        self,
+        text: str | Sequence[str] | None = None,
+        *,
+        image: str | Path | None = None,
+        weight: float = 0.5,
+        lang: str | None = None,
+    ) -> Floats:
+        """A question as one vector of unit length, float32 [dim]."""
+        if not 0 <= weight <= 1:
+            raise UserError(
+                f"weight {weight} is not allowed; use 0 (the picture alone) to 1 (the words alone)"
+            )
+        texts = [text] if isinstance(text, str) else list(text or [])
+        if image is None and not any(each.strip() for each in texts):
+            raise UserError("there is nothing to search for; give words or a picture")
+        parts = []
+        if texts:
+            langs = [self.language_of(each) if lang is None else self._known(lang) for each in texts]
+            parts.append(_unit(self.model.encode_texts(texts, langs).mean(axis=0)))
+        if image is not None:
+            allow_heic()
+            parts.append(_unit(self.model.encode_images([image])[0]))
+        return parts[0] if len(parts) == 1 else _unit(weight * parts[0] + (1 - weight) * parts[1])
+
+    def language_of(self, text: str) -> str:
+        """The language of a question, among the model's."""
+        if self._detector is None:
+            self._detector = LanguageDetector(self.model.languages)
+        return self._detector(text)
+
+    def entry(self, id: str) -> Entry | None:
+        """What is known of one picture."""
+        return self.store.entry(id)
+
+    def thumbnail(self, id: str) -> bytes | None:
+        """A small JPEG of one picture."""
+        return self.store.thumbnail(id)
+
+    def statistics(self) -> Statistics:
+        """Numbers of the collection."""
+        return self.store.statistics()
+
+    def __len__(self) -> int:
+        return self.store.count()
+
+    def _search(
+        self, query: Floats, *, k: int, offset: int, where: Filter, captions: bool = False
+    ) -> list[Hit]:
+        if k < 1 or offset < 0:
+            raise UserError(
+                f"cannot give {k} results from place {offset} on; use -k 1 or more, --offset 0 or more"
+            )
+        return self.store.search(query[None], k=k, offset=offset, where=where, captions=captions)[0]
+
+    def _known(self, lang: str) -> str:
+        if lang not in self.model.languages:
+            raise UserError(
+                f"model {self.model.name} does not know language {lang!r}; it knows: {choices(self.model.languages)}"
+            )
+        return lang
+
+    def _check_captions(self) -> None:
+        """Captions can only be compared with words of the same text side."""
+        assert self.model is not None and self._header is not None
+        if self._header.text_fingerprint != self.store.header.text_fingerprint:
+            raise UserError(
+                f"the captions of collection {self.address} were embedded by another text side; bring them up to date "
+                f"with: lingvis index {self.address} FOLDER... --model {self._header.model}"
+            )
+
+
+def _unit(vector: Floats) -> Floats:
+    unit: Floats = (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
+    return unit

@@ -1,0 +1,56 @@
+"""What makes an engine without fsync safe against power cuts, and one writer at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from lingvis.errors import UserError
+from lingvis.files import sync
+
+
+class FolderSync:
+    """Flushes whatever appeared below a folder since the last call; files there are never changed once written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._done: set[str] = set()  # empty at first: what a killed process left unflushed is caught up on
+
+    def __call__(self) -> None:
+        """New files first, then the folders that name them."""
+        seen: set[str] = set()
+        changed: set[str] = set()
+        for place, folders, files in os.walk(self.folder):
+            for name in (*folders, *files):
+                path = os.path.join(place, name)
+                seen.add(path)
+                if path not in self._done:
+                    changed.add(place)
+                    if name in folders:
+                        changed.add(path)
+                    else:
+                        sync(Path(path))
+        for path in sorted(changed, reverse=True):  # the deepest first
+            sync(Path(path))
+        if not self._done:
+            sync(self.folder.parent)
+        self._done = seen
+
+
+@contextlib.contextmanager
+def one_writer(folder: Path) -> Iterator[None]:
+    """Hold the lock of a collection folder, or say that another process holds it; a kill frees it."""
+    handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(
+                f"another process is writing to {folder}; wait until it has finished, or stop it"
+            ) from error
+        yield
+    finally:
+        os.close(handle)

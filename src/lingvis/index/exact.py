@@ -1,0 +1,57 @@
+"""Exact search in memory: every row is compared with the query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from numpy.typing import NDArray
+
+from lingvis.index.conditions import to_mask
+from lingvis.index.contract import Entry, Filter, Floats, Hit
+from lingvis.index.rows import ENTRY, to_entries, to_matrix
+
+ROUNDING = 1e-5  # more than single precision loses in a product of unit vectors
+
+
+class ExactIndex:
+    """The rows of a collection at one moment: entries, and one vector each, float32 [rows, dim]."""
+
+    def __init__(self, table: pa.Table, column: str, dim: int) -> None:
+        kept = table.filter(pc.is_valid(table[column]))
+        self._entries = kept.select(ENTRY)
+        # Half precision on the disk, single in memory: its products are faster on most processors.
+        self._vectors = torch.from_numpy(np.require(to_matrix(kept[column], dim), requirements="W")).float()
+
+    def search(self, queries: Floats, *, k: int, offset: int, where: Filter) -> list[list[Hit]]:
+        """Queries float32 [queries, dim] -> the hits of each."""
+        scores: Floats = (self._vectors @ torch.from_numpy(queries).T).numpy()
+        places = np.arange(len(scores))
+        mask = to_mask(where, self._entries)
+        if mask is not None:  # behind the product: copying the vectors that pass would take longer
+            places = np.flatnonzero(mask.to_numpy())
+            scores = scores[places]
+        return [
+            self._best(places, column, query, k + offset)[offset:]
+            for column, query in zip(scores.T, queries, strict=True)
+        ]
+
+    def _best(self, places: NDArray[np.intp], scores: Floats, query: Floats, count: int) -> list[Hit]:
+        """The rows with the best scores; `places` says which row each score belongs to."""
+        count = min(count, len(scores))
+        if count == 0:
+            return []
+        worst = np.partition(scores, len(scores) - count)[len(scores) - count]
+        chosen = places[scores >= worst - ROUNDING]
+        # Once more row by row: in one big product, copies of a picture may differ in the last digit.
+        again = (self._vectors[torch.from_numpy(chosen)].numpy().astype(np.float64) * query).sum(axis=1)
+        return ranked(again.tolist(), to_entries(self._entries.take(chosen)))[:count]
+
+
+def ranked(scores: Sequence[float], entries: Sequence[Entry]) -> list[Hit]:
+    """Best first; equal scores (copies of a picture) by path, so that pages never overlap."""
+    pairs = sorted(zip(scores, entries, strict=True), key=lambda pair: (-pair[0], pair[1].path))
+    return [Hit(rank, score, entry) for rank, (score, entry) in enumerate(pairs, start=1)]

@@ -1,0 +1,55 @@
+"""Captions beside pictures: dog.txt, or dog.de.txt with its language, for dog.jpg."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lingvis.embedder import Embedder
+from lingvis.index.contract import Item
+from lingvis.index.language import LanguageDetector
+from lingvis.index.walk import Found
+
+CHARACTERS = 2000  # of a caption that are kept
+
+
+class NoteReader:
+    """Reads captions and embeds them with the model's text side."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._detector: LanguageDetector | None = None
+
+    def read(self, file: Found) -> tuple[str | None, str | None]:
+        """Caption and language of a picture: the first file of its name in one of the model's languages."""
+        stem = Path(file.path).stem
+        for note in map(Path, file.notes):
+            lang = note.stem.removeprefix(stem).removeprefix(".") or None
+            if lang is None or lang in self._embedder.languages:
+                with contextlib.suppress(OSError):
+                    text = " ".join(note.read_bytes().decode("utf-8-sig", errors="replace").split())[
+                        :CHARACTERS
+                    ]
+                    if text:
+                        return text, lang or self._detect(text)
+        return None, None
+
+    def embed(self, items: Sequence[tuple[Item, str | None, str | None]]) -> list[Item]:
+        """Items with the captions and languages given, and the vectors of these."""
+        noted = [(text, lang) for _, text, lang in items if text is not None and lang is not None]
+        vectors = iter(self._embedder.encode_texts([text for text, _ in noted], [lang for _, lang in noted]))
+        return [
+            replace(
+                item,
+                entry=replace(item.entry, note=text, lang=lang),
+                note_embedding=None if text is None else next(vectors),
+            )
+            for item, text, lang in items
+        ]
+
+    def _detect(self, text: str) -> str:
+        if self._detector is None:
+            self._detector = LanguageDetector(self._embedder.languages)
+        return self._detector(text)

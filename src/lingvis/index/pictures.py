@@ -1,0 +1,132 @@
+"""A picture file read once: what the backbone takes, a thumbnail, and the facts for people."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import io
+import math
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from lingvis.features.backbones import Preprocessing
+from lingvis.features.encode import BATCHES_AHEAD
+from lingvis.features.pictures import (
+    BrokenPicture,
+    Decoded,
+    cut_of,
+    reason_of,
+    shorter_side,
+    square_of,
+    to_rgb,
+    upright_size,
+)
+from lingvis.hardware import core_count
+from lingvis.index.walk import HEIC, Found
+
+THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 320, 80
+EXIF_IFD, TAKEN, CHANGED = 0x8769, 0x9003, 0x0132
+EXIF_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """hash: of the file; decoded: its one view for the backbone; the rest as in Entry."""
+
+    hash: str
+    decoded: Decoded
+    width: int
+    height: int
+    format: str
+    date: datetime
+    thumbnail: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """A file whose content has been seen before: nothing needs decoding."""
+
+    hash: str
+
+
+def read_picture(
+    file: Found, preprocessing: Preprocessing, seen: Callable[[str], bool]
+) -> Picture | Same | BrokenPicture:
+    """Read and decode a file, unless `seen` knows its hash; what cannot be used comes back as the reason."""
+    try:
+        data = Path(file.path).read_bytes()
+        digest = hashlib.sha256(data).hexdigest()
+        return Same(digest) if seen(digest) else _decode(data, digest, file, preprocessing)
+    except Exception as error:  # Pillow's readers raise nearly anything on a damaged file
+        return BrokenPicture(reason_of(Path(file.path), error))
+
+
+def allow_heic() -> None:
+    """Let Pillow open HEIC files where pillow-heif is installed."""
+    if HEIC:
+        importlib.import_module("pillow_heif").register_heif_opener()
+
+
+def ahead(function: Callable[[T], R], values: Sequence[T], *, batch_size: int) -> Iterator[list[tuple[T, R]]]:
+    """Batches of (value, function(value)) in order, computed on all cores some batches ahead of their use."""
+    waiting: deque[list[tuple[T, Future[R]]]] = deque()
+    pool = ThreadPoolExecutor(core_count(), thread_name_prefix="decode")
+    try:
+        for start in range(0, len(values), batch_size):
+            waiting.append(
+                [(value, pool.submit(function, value)) for value in values[start : start + batch_size]]
+            )
+            if len(waiting) > BATCHES_AHEAD:
+                yield [(value, future.result()) for value, future in waiting.popleft()]
+        while waiting:
+            yield [(value, future.result()) for value, future in waiting.popleft()]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _decode(data: bytes, digest: str, file: Found, preprocessing: Preprocessing) -> Picture:
+    allow_heic()
+    with Image.open(io.BytesIO(data)) as image:
+        width, height = upright_size(image)
+        kind, date = (image.format or "unknown").lower(), _date(image, file)
+        cut = cut_of(np.array([0.0, 0.0, width, height]), preprocessing)
+        # A JPEG can be decoded at a half, a quarter or an eighth: the smallest that still feeds the backbone.
+        scale = min(1.0, preprocessing.size / shorter_side(cut))
+        image.draft(None, (math.ceil(image.width * scale), math.ceil(image.height * scale)))
+        ImageOps.exif_transpose(image, in_place=True)
+        pixels = to_rgb(image)
+        square = square_of(pixels, cut * ([pixels.width / width, pixels.height / height] * 2), preprocessing)
+    whole = np.array([[0.0, 0.0, width, height]])
+    decoded = Decoded(square[None], whole.astype(np.float32), np.array([[0.0, 0.0, 1.0, 1.0]]))
+    return Picture(digest, decoded, width, height, kind, date, _thumbnail(pixels))
+
+
+def _date(image: Image.Image, file: Found) -> datetime:
+    """When it was taken, as far as the file tells, else when the file was last changed."""
+    exif = image.getexif()
+    for value in (exif.get_ifd(EXIF_IFD).get(TAKEN), exif.get(CHANGED)):
+        if isinstance(value, str) and (match := EXIF_DATE.match(value)):
+            with contextlib.suppress(ValueError):  # cameras without a clock write 0000:00:00
+                return datetime(*map(int, match.groups()))  # type: ignore[arg-type]
+    return datetime.fromtimestamp(file.mtime_ns // 10**9)
+
+
+def _thumbnail(pixels: Image.Image) -> bytes:
+    small = pixels.copy()
+    small.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+    out = io.BytesIO()
+    small.save(out, "JPEG", quality=THUMBNAIL_QUALITY)
+    return out.getvalue()

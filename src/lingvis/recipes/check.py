@@ -1,0 +1,157 @@
+"""What is wrong with a recipe, found before any data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lingvis.config import accepted, lookup, part_problems
+from lingvis.image.augment import IMAGE_AUGMENTS
+from lingvis.image.encoders import IMAGE_ENCODERS
+from lingvis.objectives import OBJECTIVES, TERMS
+from lingvis.pooling import POOLERS
+from lingvis.registry import Registry
+from lingvis.similarity.measures import SIMILARITIES
+from lingvis.text import (  # noqa: F401  (importing a module registers its parts)
+    characters,
+    composed,
+    hybrid,
+    language_words,
+    ngrams,
+    per_language,
+    transformer,
+    universal,
+)
+from lingvis.text.augment import TEXT_AUGMENTS
+from lingvis.text.encoders import TEXT_ENCODERS
+from lingvis.text.heads import TEXT_HEADS
+from lingvis.text.tokenizers import TOKENIZERS
+from lingvis.text.words import WORDS
+from lingvis.training.pretraining import PRETRAINING
+from lingvis.training.sampling import SAMPLERS
+
+# Constructor arguments that come from the data or from the part before, never from a recipe.
+PROVIDED = (
+    "input_dim",
+    "vocabulary",
+    "folder",
+    "vectors",
+    "assignment",
+    "language_count",
+    "captions",
+    "batch_size",
+    "objective",
+    "word_dim",
+    "total_steps",
+)
+
+# The word part that each pre-training is for.
+TAUGHT = {"latent": "hybrid", "universal": "universal"}
+
+
+def parts_problems(values: Mapping[str, Any]) -> list[str]:
+    """Everything wrong with the parts of a recipe."""
+    parts: dict[str, Registry[Any]] = {
+        "image.augment": IMAGE_AUGMENTS,
+        "image.encoder": IMAGE_ENCODERS,
+        "image.pooling": POOLERS,
+        "text.tokenizer": TOKENIZERS,
+        "text.augment": TEXT_AUGMENTS,
+        "text.words": WORDS,
+        "text.encoder": TEXT_ENCODERS,
+        "text.pooling": POOLERS,
+        "text.head": TEXT_HEADS,
+        "similarity": SIMILARITIES,
+        "objective": OBJECTIVES,
+        "pretraining": PRETRAINING,
+        "training.sampling": SAMPLERS,
+    }
+    problems = _terms_problems(values)
+    for where, registry in parts.items():
+        provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
+        problems += part_problems(where, values, registry, provided=provided)
+    return problems or _disagreements(values)
+
+
+def _disagreements(values: Mapping[str, Any]) -> list[str]:
+    """Values that are right by themselves and do not fit each other."""
+    problems = []
+    image = lookup(values, "image.encoder.dim")
+    text = lookup(values, "text.head.dim") or lookup(values, "text.encoder.dim")
+    if None not in (image, text) and image != text:
+        problems.append(
+            f"image.encoder.dim is {image} but text.encoder.dim (or text.head.dim) is {text}; make them equal"
+        )
+    wanted = lookup(values, "data.text_only") is True
+    share = lookup(values, "training.sampling.text_only") or 0
+    if wanted and not share:
+        problems.append(
+            "data.text_only is true, but no sentence without a picture is sampled; set training.sampling.name = images "
+            "with text_only above 0, such as 0.5, or data.text_only = false"
+        )
+    if share and not wanted:
+        problems.append(
+            f"training.sampling.text_only is {share}, but data.text_only is false; set data.text_only = true, or "
+            "training.sampling.text_only = 0"
+        )
+    return problems + _words_problems(values)
+
+
+def _words_problems(values: Mapping[str, Any]) -> list[str]:
+    """What the words start from and what the recipe gives them, where these are not the same."""
+    words, before = lookup(values, "text.words.name"), lookup(values, "pretraining.name") or "none"
+    vectors = lookup(values, "data.vectors")
+    if not isinstance(words, str) or not isinstance(before, str):
+        return []  # the schema's to report
+    problems = []
+    taught = TAUGHT.get(before, words)
+    if taught != words:
+        problems.append(
+            f"pretraining {before} teaches text.words {taught}, but text.words.name is {words}; "
+            f"set text.words.name = {taught}, or pretraining.name = none"
+        )
+    if words == TAUGHT["latent"] and before != "latent":
+        problems.append(
+            f"text.words {words} starts from latent tokens, but pretraining.name is {before}; "
+            "set pretraining.name = latent, or choose another text.words.name"
+        )
+    takes_vectors = "vectors" in accepted(WORDS.get(words), {"vectors": None})
+    if vectors and not takes_vectors:
+        problems.append(
+            f"data.vectors is {vectors!r}, but text.words {words} does not start from word vectors; "
+            "set data.vectors to an empty string, or text.words.name = universal"
+        )
+    if takes_vectors and not vectors:
+        problems.append(
+            f"text.words {words} starts from word vectors, but data.vectors names none; "
+            "make some with `lingvis vectors train` and name them there"
+        )
+    return problems
+
+
+def _terms_problems(values: Mapping[str, Any]) -> list[str]:
+    """Everything wrong with the terms; those that compare sentences have an objective of their own."""
+    problems = []
+    terms = lookup(values, "terms")
+    if not isinstance(terms, dict):
+        return []  # none, or the schema's to report
+    for name, term in terms.items():
+        where = f"terms.{name}"
+        problems += part_problems(
+            where, values, TERMS, provided=(*PROVIDED, "dim"), ignored=("weight", "objective")
+        )
+        problems += part_problems(f"{where}.objective", values, OBJECTIVES, provided=PROVIDED)
+        known = isinstance(term, dict) and term.get("name") in TERMS
+        if known and ("objective" in term) != (
+            "objective" in accepted(TERMS.get(term["name"]), {"objective": 0})
+        ):
+            instead = "gives none and needs one" if "objective" not in term else "has none; leave it out"
+            problems.append(f"{where}.objective: term {term['name']} {instead}")
+    masked = [
+        name for name, term in terms.items() if isinstance(term, dict) and term.get("name") == "masked_pairs"
+    ]
+    if len(masked) > 1:
+        problems.append(
+            f"terms {' and '.join(masked)} are all masked_pairs; keep one, words are hidden once a step"
+        )
+    return problems

@@ -1,0 +1,77 @@
+"""Small pictures, and untrained models that embed them through a real backbone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from lingvis.artifact import write_artifact
+from lingvis.features.backbones import load_backbone
+from lingvis.features.description import Features
+from lingvis.features.encode import PictureEncoder
+from lingvis.recipes.build import build_model, build_tokenizer, load_recipe
+
+DIM = 64
+WORDS = {"en": ["a red dog on the beach", "the house"], "de": ["ein roter Hund am Strand", "das Haus"]}
+
+
+def make_pictures(folder: Path, count: int, *, first: int = 0, suffix: str = "png") -> list[Path]:
+    """Smooth noise: cheap, and no two are alike."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for number in range(first, first + count):
+        small = np.random.default_rng(number).integers(0, 256, (4, 6, 3), dtype=np.uint8)
+        paths.append(folder / f"{number:03}.{suffix}")
+        Image.fromarray(small).resize((48, 32)).save(paths[-1])
+    return paths
+
+
+def make_model(run: Path, *, image_seed: int = 0, text_seed: int = 0) -> Path:
+    """A model folder with random weights, drawn apart for each side."""
+    recipe = load_recipe("demo", [f"image.encoder.dim={DIM}", f"text.encoder.dim={DIM}", "text.words.dim=8"])
+    tokenizer = build_tokenizer(recipe)
+    texts = [(text, lang) for lang, listed in WORDS.items() for text in listed]
+    tokenizer.fit([text for text, _ in texts], [lang for _, lang in texts])
+    backbone = load_backbone("efficientnet-lite0", device="cpu")
+    features = Features(
+        name="x",
+        backbone=backbone.name,
+        kind="grid",
+        regions=None,
+        preprocessing=PictureEncoder(backbone).preprocessing,
+        dim=backbone.dim,
+    )
+    model = build_model(recipe, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary)
+    for side, seed in ((model.image, image_seed), (model.text, text_seed)):
+        generator = torch.Generator().manual_seed(seed)
+        for parameter in side.parameters():
+            torch.nn.init.normal_(parameter.data, std=0.3, generator=generator)
+    run.mkdir(parents=True)
+    tokenizer.save(run)
+    config = {
+        "recipe": recipe.model_dump(),
+        "features": features.model_dump(mode="json"),
+        "languages": list(WORDS),
+    }
+    write_artifact(run, config=config, tensors=model.state_dict(), card="")
+    return run
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("models") / "first")
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    make_pictures(tmp_path / "photos", 5)
+    return tmp_path / "photos"
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> str:
+    return str(tmp_path / "photos.lv")

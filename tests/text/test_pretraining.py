@@ -1,0 +1,124 @@
+"""What the words learn before training: the pairs of its batches, the notes it leaves, a vocabulary that lasts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+
+from lingvis.errors import UserError
+from lingvis.objectives.triplet import TopTriplet
+from lingvis.text.bank import TokenBank
+from lingvis.text.language_words import LanguageVocabulary, LanguageWordTokenizer
+from lingvis.text.latent import LatentAttention, pretrain
+from lingvis.text.universal import UniversalWords
+from lingvis.training import pretraining
+from lingvis.training.pretraining import LatentPretraining, Material, UniversalPretraining
+from lingvis.training.sampling import CaptionTable
+from lingvis.types import TextBatch
+
+
+def material(langs: Sequence[str], *, each: int, pictures: int = 64) -> Material:
+    """Every picture has `each` captions in each language: two words, of which one tells the picture."""
+    texts, groups = [], []
+    for picture in range(pictures):
+        for lang in langs:
+            for number in range(each):
+                texts.append(f"{lang}word{picture} {'abc'[number]}")
+                groups.append(picture)
+    spoken = [lang for _ in range(pictures) for lang in langs for _ in range(each)]
+    tokenizer = LanguageWordTokenizer(min_count=1)
+    tokenizer.fit(texts, spoken)
+    device = torch.device("cpu")
+    bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=spoken, languages=langs, device=device)
+    vectors = np.random.default_rng(0).normal(size=(tokenizer.vocabulary.size, 6)).astype(np.float32)
+    table = CaptionTable(np.array(groups), bank.langs, bank.rows.lengths, pictures)
+    return Material(bank, tokenizer.vocabulary, table, vectors, dim=5, seed=0, device=device)
+
+
+def universal(of: Material) -> UniversalWords:
+    torch.manual_seed(0)
+    return UniversalWords(vocabulary=of.vocabulary, vectors=of.vectors, vector_dim=6, dim=5)
+
+
+def latent(*, among: int = 3) -> LatentPretraining:
+    return LatentPretraining(tokens=9, explore=0.2, among=among, epochs=2, lr=1e-3)
+
+
+def test_batches_have_pairs_of_one_language_and_across(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[TextBatch, torch.Tensor]] = []
+    monkeypatch.setattr(pretraining, "pretrain", lambda words, batches, **_: seen.extend(batches))
+    given = material(["en", "de", "fr"], each=3)
+    UniversalPretraining(epochs=2, lr=0.1).warm_up(universal(given), given)
+    assert len(seen) == 4
+    for batch, groups in seen:
+        spoken = [lang for lang, count in batch.runs for _ in range(count)]
+        captions = Counter(zip(groups.tolist(), spoken, strict=True))
+        assert set(captions.values()) == {2}
+        assert set(Counter(group for group, _ in captions).values()) == {2}
+        assert len({group for group, _ in captions}) == 32
+
+
+def test_one_language_is_enough_when_pictures_have_two_captions() -> None:
+    given = material(["en"], each=2)
+    words = universal(given)
+    UniversalPretraining(epochs=1, lr=0.1).warm_up(words, given)
+    learnt, start = words.state_dict(), universal(given).state_dict()
+    layer = "space.project.layers.0.weight"
+    assert not torch.equal(learnt[layer], start[layer])
+    assert torch.equal(learnt["space.vectors"], start["space.vectors"])
+
+
+def test_without_a_pair_there_is_nothing_to_learn() -> None:
+    given = material(["en"], each=1)
+    with pytest.raises(UserError, match=r"every picture has only one; give more captions, or more languages"):
+        UniversalPretraining(epochs=1, lr=0.1).warm_up(universal(given), given)
+    with pytest.raises(UserError, match="every picture has only one"):
+        latent().assign(given)
+
+
+def test_the_number_of_used_tokens_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    found = latent().assign(material(["en", "de"], each=2, pictures=20))
+    assert found is not None
+    used = len(set(found.token_of[5:].tolist()))
+    note = f"note: {used} of 9 latent tokens are used by {2 * (20 + 2)} words"
+    assert capsys.readouterr().err.splitlines()[-1] == note
+
+
+def test_more_choices_than_tokens_are_refused() -> None:
+    with pytest.raises(UserError, match="among = 10 of latent = 9"):
+        latent(among=10).assign(material(["en"], each=2, pictures=4))
+
+
+def test_the_latent_vocabulary_does_not_collapse() -> None:
+    """400 words of two languages, 200 tokens: the loss falls, and most tokens still stand for words.
+
+    Scores of a plain linear layer leave less than a fifth of the tokens.
+    """
+    generator = np.random.default_rng(0)
+    vocabulary = LanguageVocabulary(
+        size=405,
+        pad=0,
+        mask=4,
+        special=(0, 1, 2, 3, 4),
+        languages=("en", "de"),
+        blocks=((5, 205), (205, 405)),
+    )
+    vectors = generator.normal(size=(405, 24)).astype(np.float32)
+
+    def step() -> tuple[TextBatch, torch.Tensor]:
+        meanings = np.sort(generator.integers(200, size=(32, 4)))  # the same words in both languages
+        ids = torch.from_numpy(np.concatenate([5 + meanings, 205 + meanings]))
+        batch = TextBatch(ids, torch.ones_like(ids, dtype=torch.bool), ((0, 32), (1, 32)))
+        return batch, torch.arange(32).repeat(2)
+
+    torch.manual_seed(0)
+    part = LatentAttention(vocabulary=vocabulary, vectors=vectors, latent=200, dim=16, explore=0.2, among=20)
+    batches = [step() for _ in range(150)]
+    losses = pretrain(part, batches, objective=TopTriplet(margin=0.05, hardest=10), lr=5e-3)
+    used = part.eval().assignment().used(len(vocabulary.special))
+    assert np.mean(losses[-10:]) < 0.4 * np.mean(losses[:10])
+    assert used > 130
