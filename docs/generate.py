@@ -245,6 +245,8 @@ def commands() -> str:
         ["recipes", "show"],
         ["train"],
         ["evaluate"],
+        ["index"],
+        ["search"],
         ["bench", "pooling"],
         ["bench", "ranks"],
     ):
