@@ -16,7 +16,17 @@ from claims import claims
 from language_tables import consistency, languages_table
 from plots import draw
 from records import Records
-from studies import exploration, lambdas, liwe_sizes, query_speed, search_log
+from studies import (
+    dictionary_coverage,
+    dictionary_rules,
+    exploration,
+    lambdas,
+    latent_tokens,
+    liwe_sizes,
+    plateaus,
+    query_speed,
+    search_log,
+)
 from tables import read, spread, table
 
 from lingvis.bench.pooling_report import pooling_table
@@ -200,6 +210,10 @@ LANGUAGES: dict[str, Callable[[Records], str]] = {
     "exploration": exploration,
     "search-log": search_log,
     "lingvis-speed": query_speed,
+    "latent": latent_tokens,
+    "plateaus": plateaus,
+    "dictionary-rules": dictionary_rules,
+    "dictionary-coverage": dictionary_coverage,
 }
 
 BLOCKS: dict[str, Callable[[], str]] = {

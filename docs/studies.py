@@ -96,6 +96,86 @@ def search_log(records: Records) -> str:
     return table(["run", "values", "note", "epochs", "val A"], rows, left=3)
 
 
+def latent_tokens(records: Records) -> str:
+    """How many latent tokens words still use after some steps of pre-training."""
+    found = records.find("latent")
+    if found is None:
+        return f"{MISSING.capitalize()}."
+    rows = [
+        [
+            f"{run['tokens']:,}",
+            run["scores"],
+            f"{run['explore']:g}",
+            str(run["pictures"]),
+            f"{run['steps']:,}",
+            f"{run['used_before']:,}",
+            f"{run['used_after']:,}",
+            f"{run['loss']:.3f}",
+            run["code"],
+        ]
+        for run in found["runs"]
+    ]
+    head = [
+        "tokens",
+        "scores",
+        "exploration",
+        "pictures a step",
+        "steps",
+        "used before",
+        "used after",
+        "loss",
+        "code",
+    ]
+    return table(head, rows, left=2)
+
+
+def plateaus(records: Records) -> str:
+    """Where the loss of a run stands against that of a blind model, at some steps."""
+    found = records.find("plateaus")
+    if found is None:
+        return f"{MISSING.capitalize()}."
+    rows = []
+    for name, run in found["runs"].items():
+        shares = {step: loss / blind for step, loss, blind in run["curve"]}
+        last = max(shares)
+        picked = [f"{shares[step]:.2f}" if step in shares else "" for step in (120, 240, 360)]
+        rows.append([name, *picked, f"{shares[last]:.2f}", f"{last:,}"])
+    return table(["run", "step 120", "step 240", "step 360", "at the end", "last step"], rows)
+
+
+def dictionary_rules(records: Records) -> str:
+    """How often each rule chooses a word of the English sentence."""
+    found = records.find("../dictionaries/coverage")
+    if found is None:
+        return f"{MISSING.capitalize()}."
+    rows = [
+        [
+            lang,
+            *(
+                f"{100 * rule['in_english_sentence'] / rule['words']:.0f} %"
+                for rule in each["rules"].values()
+            ),
+        ]
+        for lang, each in found["languages"].items()
+        if each["rules"]["first"]["words"]
+    ]
+    return table(
+        ["", "first", "first that occurs in English captions", "most frequent in English captions"], rows
+    )
+
+
+def dictionary_coverage(records: Records) -> str:
+    """How many words of the training captions have a translation."""
+    found = records.find("../dictionaries/coverage")
+    if found is None:
+        return f"{MISSING.capitalize()}."
+    rows = [
+        [lang, f"{100 * each['different_words']:.0f} %", f"{100 * each['all_words']:.0f} %"]
+        for lang, each in found["languages"].items()
+    ]
+    return table(["", "different words", "all words"], rows)
+
+
 def query_speed(records: Records) -> str:
     """Queries a second of the lingvis model on a CPU."""
     found = records.find("queries")

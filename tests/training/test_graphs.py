@@ -257,6 +257,9 @@ def test_a_step_does_not_make_the_host_wait(recipe: str, rich_dataset: Path, tmp
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
     try:
-        one_step(task, second, optimizer, 1)
+        watch = one_step(task, second, optimizer, 1)
+        with pytest.raises(RuntimeError):  # the guard is awake: looking at the loss is an error now
+            watch.flush()
     finally:
         torch.cuda.set_sync_debug_mode("default")
+    assert len(watch.flush()) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -14,7 +15,7 @@ from lingvis.text.tokenizers import Vocabulary
 from lingvis.types import SpelledWords, TextBatch, Tokens
 
 
-class SpelledWordPart(nn.Module):
+class SpelledWordPart(nn.Module, ABC):
     """TextBatch with spelled words -> [B, L, dim]; what extends it says how letters become vectors.
 
     Outside training, without gradients, vectors are kept: a word is composed when first seen and looked up
@@ -31,9 +32,9 @@ class SpelledWordPart(nn.Module):
         self.dim = dim
         self._kept: _Kept | None = None
 
+    @abstractmethod
     def compose(self, words: SpelledWords) -> Tensor:
         """Vectors [words, dim]; outside training a vector depends on its own word alone."""
-        raise NotImplementedError
 
     def forward(self, batch: TextBatch) -> Tokens:
         words = batch.words
