@@ -93,7 +93,7 @@ class Embedder:
 
     @property
     def parameters(self) -> dict[str, int]:
-        """Number of parameters: image, text, total."""
+        """Numbers of values, see `DualEncoder.parameter_counts`."""
         return self.model.parameter_counts()
 
     @property
