@@ -110,7 +110,7 @@ class TrainingSection(_Section):
     """The loop.
 
     sampling: which captions meet in a batch of `batch_size` captions or images. languages_apart: the objective
-    is the mean over languages, each with its own captions as negatives, instead of one over all captions.
+    is the sum over languages, each with its own captions as negatives, instead of one over all captions.
     graphs: replay recorded CUDA graphs on a GPU; parts that look at values on the host (transformers do) cannot
     be recorded.
     """

@@ -1,7 +1,9 @@
-"""Small pictures, and untrained models that embed them through a real backbone."""
+"""Small pictures, untrained models that embed them through a real backbone, a PostgreSQL server."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,10 @@ from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder
 from lingvis.recipes.build import build_model, build_tokenizer, load_recipe
 
-DIM = 64
+from ..postgres import Server
+from .rows import DIM
+
+DATABASES = itertools.count()
 WORDS = {"en": ["a red dog on the beach", "the house"], "de": ["ein roter Hund am Strand", "das Haus"]}
 
 
@@ -75,3 +80,19 @@ def photos(tmp_path: Path) -> Path:
 @pytest.fixture
 def collection(tmp_path: Path) -> str:
     return str(tmp_path / "photos.lv")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    started = Server()
+    try:
+        started.start()
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture
+def database(server: Server) -> str:
+    """The address of an empty database."""
+    return server.make_database(f"d{next(DATABASES)}")

@@ -1,56 +1,36 @@
-"""The store: rows come back as they went in, search and filters against naive loops, damage, two processes."""
+"""Both stores: rows come back as they went in, search and filters against naive loops, two processes, rebuilds."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lingvis.errors import UserError
-from lingvis.index import lance
-from lingvis.index.contract import Entry, Filter, Header, Item
-from lingvis.index.lance import LanceStore
+from lingvis.index import lance, postgres
+from lingvis.index.contract import Entry, Filter, Store
+from lingvis.index.stores import create_store, open_store, store_exists
 
-DIM, COUNT = 64, 60  # LanceDB looks at vectors this long more closely than at short ones
-HEADER = Header(dim=DIM, image_fingerprint="a", text_fingerprint="b", model="/run", features={"kind": "grid"})
+from .rows import HEADER, make_item, unit
 
-
-def unit(generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    vector = generator.normal(size=DIM).astype(np.float32)
-    return (vector / np.linalg.norm(vector)).astype(np.float16).astype(np.float32)
-
-
-def make_item(number: int, seed: int = 0) -> Item:
-    generator = np.random.default_rng([seed, number])
-    folder = "/p/it's" if number % 3 == 0 else "/p/its" if number % 3 == 1 else "/p/it's/deep_%"
-    entry = Entry(
-        id=f"{number:04x}",
-        path=f"{folder}/{number}.jpg",
-        hash=f"h{number}",
-        size=100 * number,
-        mtime_ns=number,
-        width=number + 1,
-        height=2,
-        format="jpeg" if number % 2 else "png",
-        date=datetime(2020, 1, 1) + timedelta(days=number, microseconds=number),
-        note=f"note {number}" if number % 4 == 0 else None,
-        lang="en" if number % 4 == 0 else None,
-    )
-    noted = unit(generator) if entry.note else None
-    return Item(entry, unit(generator), bytes([number]) * 3, noted)
-
-
+COUNT = 60
 ITEMS = [make_item(number) for number in range(COUNT)]
 
 
+@pytest.fixture(params=["lance", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a collection may be made."""
+    return str(tmp_path / "c.lv" if request.param == "lance" else request.getfixturevalue("database"))
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> LanceStore:
-    made = LanceStore.create(tmp_path / "c.lv", HEADER)
+def store(address: str) -> Store:
+    made = create_store(address, HEADER)
     with made.writing():
         made.upsert(ITEMS[:40])
         made.upsert(ITEMS[40:])
@@ -80,13 +60,16 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize("engine", [False, True], ids=["memory", "engine"])
+@pytest.mark.parametrize("engine", [False, True], ids=["exact", "engine"])
 @pytest.mark.parametrize("captions", [False, True], ids=["pictures", "captions"])
 def test_search_is_that_of_a_naive_loop(
-    engine: bool, captions: bool, store: LanceStore, monkeypatch: pytest.MonkeyPatch
+    engine: bool, captions: bool, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if engine:
         monkeypatch.setattr(lance, "EXACT_VALUES", 0)
+        monkeypatch.setattr(postgres, "EXACT_VALUES", 0)
+        if isinstance(store, postgres.PostgresStore):  # LanceDB's engine answers without an index, too
+            store.maintain()
     queries = np.stack([unit(np.random.default_rng(1000 + number)) for number in range(3)])
     for where in FILTERS:
         for k, offset in ((7, 0), (5, 7), (200, 0), (3, 500)):
@@ -106,41 +89,8 @@ def test_search_is_that_of_a_naive_loop(
                 assert [hit.rank for hit in hits] == [offset + 1 + place for place in range(len(expected))]
 
 
-def test_an_index_is_built_beyond_the_limit_and_finds_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    generator, dim = np.random.default_rng(5), 64
-    centres = generator.normal(size=(40, dim))
-
-    def draw() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-        vector = centres[generator.integers(40)] + 0.5 * generator.normal(size=dim)
-        return np.asarray(vector / np.linalg.norm(vector), np.float32)
-
-    store = LanceStore.create(tmp_path / "c.lv", HEADER.model_copy(update={"dim": dim}))
-    with store.writing():
-        store.upsert(
-            [Item(replace(ITEMS[1].entry, id=f"m{n}", path=f"/m/{n}"), draw(), b"", None) for n in range(600)]
-        )
-        store.maintain()
-        assert not store._table.list_indices()
-        monkeypatch.setattr(lance, "EXACT_VALUES", 300 * dim)
-        monkeypatch.setattr(lance, "PARTITION", 200)
-        store.maintain()
-        assert [index.name for index in store._table.list_indices()] == ["embedding_3"]
-        monkeypatch.setattr(lance, "PARTITION", 100)
-        store.maintain()
-    assert [index.name for index in store._table.list_indices()] == ["embedding_6"]
-    queries = np.stack([draw() for _ in range(10)])
-    indexed = store.search(queries, k=10, where=Filter())
-    monkeypatch.undo()
-    exact = store.search(queries, k=10, where=Filter())
-    shared = [len({h.id for h in a} & {h.id for h in b}) for a, b in zip(indexed, exact, strict=True)]
-    assert sum(shared) >= 98
-    np.testing.assert_allclose(indexed[0][0].score, exact[0][0].score, atol=1e-3)
-
-
-def test_rows_come_back_as_they_went_in(store: LanceStore) -> None:
-    again = LanceStore(store.folder)
+def test_rows_come_back_as_they_went_in(address: str, store: Store) -> None:
+    again = open_store(address)
     assert again.header == HEADER
     assert again.count() == COUNT
     found = {item.entry.id: item for item in again.items([item.entry.id for item in ITEMS])}
@@ -153,6 +103,7 @@ def test_rows_come_back_as_they_went_in(store: LanceStore) -> None:
     assert again.thumbnail("0003") == ITEMS[3].thumbnail
     assert again.entry("' OR 1=1 --") is None
     assert again.thumbnail("nothing") is None
+    assert again.items([]) == again.items(["nothing"]) == []
     known = sorted((row.id, row.hash, row.note) for row in again.known())
     assert known == [(i.entry.id, i.entry.hash, i.entry.note) for i in ITEMS]
     numbers = again.statistics()
@@ -161,17 +112,26 @@ def test_rows_come_back_as_they_went_in(store: LanceStore) -> None:
     assert (numbers.first, numbers.last) == (ITEMS[0].entry.date, ITEMS[-1].entry.date)
 
 
-def test_rows_are_replaced_and_dropped_and_stay_after_merging(
-    store: LanceStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lance, "FEW_FILES", 1)
+def test_strange_characters_come_back_as_they_went_in(store: Store) -> None:
+    text = "null \0, escape \x1b and \x1b0000, percent %s %(a)s, quotes ' \" \\, \U0001f600, \u202eright"
+    odd = replace(ITEMS[4], entry=replace(ITEMS[4].entry, id="odd", path=f"/odd/{text[9:]}", note=text))
+    with store.writing():
+        store.upsert([odd])
+    assert store.entry("odd") == odd.entry
+    assert next(row.note for row in store.known() if row.id == "odd") == text
+    (hits,) = store.search(ITEMS[4].embedding[None], k=2, where=Filter(folder="/odd"))
+    assert [hit.entry for hit in hits] == [odd.entry]
+    assert store.entry("a\0b") is None
+
+
+def test_rows_are_replaced_and_dropped(store: Store) -> None:
     with store.writing():
         changed = make_item(5, seed=1)
         store.upsert([changed, make_item(99)])
+        store.upsert([])
         store.delete(["0007", "nothing"])
-        files = store._table.stats()["fragment_stats"]["num_fragments"]
+        store.delete([])
         store.maintain()
-        assert store._table.stats()["fragment_stats"]["num_fragments"] < files
     assert store.count() == COUNT
     np.testing.assert_array_equal(store.items(["0005"])[0].embedding, changed.embedding)
     (hits,) = store.search(changed.embedding[None], k=100, where=Filter())
@@ -180,7 +140,7 @@ def test_rows_are_replaced_and_dropped_and_stay_after_merging(
     assert len(ids) == len(set(ids)) == COUNT
 
 
-def test_equal_scores_are_paged_without_overlap(store: LanceStore) -> None:
+def test_equal_scores_are_paged_without_overlap(store: Store) -> None:
     twins = [
         replace(ITEMS[0], entry=replace(ITEMS[0].entry, id=f"t{n}", path=f"/t/{9 - n}")) for n in range(9)
     ]
@@ -191,8 +151,11 @@ def test_equal_scores_are_paged_without_overlap(store: LanceStore) -> None:
     assert [hit.path for page in pages for hit in page] == sorted([i.entry.path for i in [*twins, ITEMS[0]]])
 
 
-def test_an_empty_collection_finds_nothing(tmp_path: Path) -> None:
-    store = LanceStore.create(tmp_path / "new", HEADER)
+def test_an_empty_collection_finds_nothing(address: str) -> None:
+    assert not store_exists(address)
+    with pytest.raises(UserError, match=r"no collection at .*; make one with: lingvis index .* --model RUN"):
+        open_store(address)
+    store = create_store(address, HEADER)
     assert store.search(ITEMS[0].embedding[None], k=5, where=Filter()) == [[]]
     assert store.search(ITEMS[0].embedding[None], k=5, where=Filter(format="png"), captions=True) == [[]]
     assert store.statistics().first is None
@@ -201,21 +164,18 @@ def test_an_empty_collection_finds_nothing(tmp_path: Path) -> None:
 
 READER = """
 import sys, numpy as np
-from pathlib import Path
 from lingvis.index.contract import Filter
-from lingvis.index.lance import LanceStore
-store = LanceStore(Path(sys.argv[1]))
+from lingvis.index.stores import open_store
+store = open_store(sys.argv[1])
 for line in sys.stdin:
     (hits,) = store.search(np.eye(64, dtype=np.float32)[:1], k=100, where=Filter())
     print(store.count(), len(hits), flush=True)
 """
 
 
-def test_another_process_sees_what_is_written_and_only_one_may_write(
-    store: LanceStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_process_sees_what_is_written(address: str, store: Store) -> None:
     reader = subprocess.Popen(
-        [sys.executable, "-c", READER, str(store.folder)],
+        [sys.executable, "-c", READER, address],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -230,11 +190,7 @@ def test_another_process_sees_what_is_written_and_only_one_may_write(
     assert ask() == [60, 60]
     with store.writing():
         store.upsert([make_item(70)])
-        with pytest.raises(UserError, match="another process is writing"), LanceStore(store.folder).writing():
-            pass
         assert ask()[0] == 61
-        monkeypatch.setattr(lance, "FEW_FILES", -1)
-        store.maintain()
     for _ in range(100):  # a reader may lag behind by ten times what loading takes
         if ask() == [61, 61]:
             break
@@ -244,60 +200,23 @@ def test_another_process_sees_what_is_written_and_only_one_may_write(
     assert reader.wait(10) == 0
 
 
-def test_every_file_is_flushed_before_a_write_returns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    flushed: set[Path] = set()
-    from lingvis.index import durable
-
-    monkeypatch.setattr(durable, "sync", flushed.add)
-    store = LanceStore.create(tmp_path / "c.lv", HEADER)
-    with store.writing():
-        for start in (0, 20):
-            store.upsert(ITEMS[start : start + 20])
-            table = next(store.folder.glob("items-*.lance"))
-            assert {table, *table.rglob("*")} <= flushed
-        before = set(flushed)
-        flushed.clear()
-        store.delete(["0001"])
-        new = set(table.rglob("*")) - before
-        assert new <= flushed
-        assert not {path for path in before & flushed if path.is_file()}
-
-
-def test_a_rebuilt_collection_is_another_one(store: LanceStore) -> None:
-    reader, other = LanceStore(store.folder), LanceStore(store.folder)
-    LanceStore.create(store.folder, HEADER)
+def test_a_rebuilt_collection_is_another_one(address: str, store: Store) -> None:
+    reader, other = open_store(address), open_store(address)
+    assert create_store(address, HEADER, replace=False).count() == COUNT
+    create_store(address, HEADER)
     assert reader.count() == 0
-    assert len(list(store.folder.glob("items-*"))) == 1
-    LanceStore.create(store.folder, HEADER.model_copy(update={"image_fingerprint": "z"}))
+    create_store(address, HEADER.model_copy(update={"image_fingerprint": "z", "dim": 32}))
     with pytest.raises(UserError, match="was rebuilt with another model; open it again"):
         other.search(ITEMS[0].embedding[None], k=1, where=Filter())
+    assert other.header.image_fingerprint == "z"  # by which a collection sees that it has to be opened again
 
 
-def test_damage_and_other_folders_get_a_sentence(store: LanceStore, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no collection at .*nowhere; make one with: lingvis index"):
-        LanceStore(tmp_path / "nowhere")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine.txt").write_text("x")
-    with pytest.raises(UserError, match="holds no collection; name a new folder"):
-        LanceStore.create(tmp_path / "full", HEADER)
-    assert (tmp_path / "full" / "mine.txt").exists()
-    file = store.folder / "collection.json"
-    good = file.read_text()
-    for bad in ("", "[]", "{}", good.replace('"dim": 64', '"dim": -1'), good.replace('"table"', '"chair"')):
-        file.write_text(bad)
-        with pytest.raises(UserError, match="damaged"):
-            LanceStore(store.folder)
-    file.write_text(good.replace('"format": 1', '"format": 9'))
-    with pytest.raises(UserError, match="collection format 9, this version reads 1"):
-        LanceStore(store.folder)
-    file.write_text(good.replace("items-", "other-"))
-    with pytest.raises(UserError, match=r"its table other-.* cannot be opened"):
-        LanceStore(store.folder)
-
-
-def test_what_a_kill_left_of_a_new_collection_is_no_hindrance(store: LanceStore) -> None:
-    (store.folder / "collection.json").unlink()
-    assert LanceStore.create(store.folder, HEADER).count() == 0
-    assert len(list(store.folder.glob("items-*"))) == 1
+def test_another_model_of_the_same_image_side_is_remembered(address: str, store: Store) -> None:
+    reader = open_store(address)
+    learnt = HEADER.model_copy(update={"text_fingerprint": "c", "model": "/run2"})
+    with store.writing():
+        store.replace_header(learnt)
+        store.upsert([make_item(80)])
+    assert store.header == open_store(address).header == learnt
+    assert reader.count() == COUNT + 1
+    assert reader.header == learnt

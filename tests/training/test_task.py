@@ -78,14 +78,14 @@ class Prepared:
         return image_emb @ text_emb[shown].T, positives
 
     def matching(self, rows: Ints, text_emb: Tensor | None = None) -> float:
-        """The recipe's objective over the captions of each language in turn: their mean."""
+        """The recipe's objective over the captions of each language in turn: their sum."""
         assert self.recipe.training.languages_apart
         total = 0.0
         for lang in self.embedder.languages:
             own = [place for place, row in enumerate(rows) if self.langs[row] == lang]
             scores = self.scores(rows[own], None if text_emb is None else text_emb[own])
             total += float(self.task.objective(*scores, LATE))
-        return total / len(self.embedder.languages)
+        return total
 
     def sentences(self, rows: Ints) -> Sentences:
         """What terms shall see, one sentence at a time."""
@@ -187,7 +187,7 @@ def of_one_language(made: Prepared, rows: Ints, lang: str, objective: Callable[.
         (HARDEST, lambda scores, positives: float(hinge_hardest(scores, positives, 0.2))),
     ],
 )
-def test_languages_apart_are_the_mean_of_their_losses(
+def test_languages_apart_are_the_sum_of_their_losses(
     options: list[str], objective: Callable[..., float], rich_dataset: Path, tmp_path: Path
 ) -> None:
     made = Prepared(
@@ -207,8 +207,8 @@ def test_languages_apart_are_the_mean_of_their_losses(
         by_language = [of_one_language(made, rows, lang, objective) for lang in ("en", "de")]
         everything = objective(*made.scores(rows))
     assert min(each[0] for each in by_language) > 0
-    assert float(loss.matching) == pytest.approx(sum(each[0] for each in by_language) / 2, rel=1e-4)
-    assert float(loss.blind) == pytest.approx(sum(each[1] for each in by_language) / 2, rel=1e-4)
+    assert float(loss.matching) == pytest.approx(sum(each[0] for each in by_language), rel=1e-4)
+    assert float(loss.blind) == pytest.approx(sum(each[1] for each in by_language), rel=1e-4)
     assert float(together.matching) == pytest.approx(everything, rel=1e-3)
     assert float(loss.matching) != pytest.approx(everything, rel=1e-3)
     # Terms between sentences are the same either way.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cyclopts import App
 
 from lingvis import __version__
-from lingvis.cli import bench, collections, data, demo, features, recipes, runs, vectors
+from lingvis.cli import bench, collections, data, demo, features, recipes, runs, serve, vectors
 
 app = App(
     name="lingvis",
@@ -22,4 +22,5 @@ app.command(runs.train)
 app.command(runs.evaluate)
 app.command(collections.index)
 app.command(collections.search)
+app.command(serve.serve)
 app.command(bench.app)

@@ -16,7 +16,7 @@ Flag = Parameter(negative="")
 
 
 def index(
-    collection: Path,
+    collection: str,
     /,
     *folders: Path,
     model: Path | None = None,
@@ -24,14 +24,15 @@ def index(
     rebuild: Annotated[bool, Flag] = False,
     watch: Annotated[bool, Flag] = False,
     device: str | None = None,
+    ray: Annotated[list[str] | None, Parameter(consume_multiple=(0, 1), negative="")] = None,
     json: bool = False,
 ) -> None:
     """Bring a collection up to date with folders of pictures; it can be stopped at any moment and run again.
 
     Parameters
     ----------
-    collection: Path
-        The collection folder; it is made if need be.
+    collection: str
+        The collection folder, or postgresql://USER@HOST/DATABASE?collection=NAME; it is made if need be.
     folders: Path
         Folders of pictures, searched at any depth.
     model: Path
@@ -44,24 +45,27 @@ def index(
         Go on looking for changes until Ctrl-C.
     device: str
         cpu or cuda; a GPU is used when there is one.
+    ray: list[str]
+        Spread the work over a Ray cluster: this machine alone, or with an address (auto, HOST:PORT, ray://HOST:PORT).
     json: bool
         Print the report as JSON.
     """
     from lingvis.jobs.index import Indexer, watch_folders
-
-    indexer = Indexer(str(collection), model=model, rebuild=rebuild, device=device)
+    from lingvis.scale.cluster import connected
 
     def tell(report: IndexReport) -> None:
         _print_report(collection, report, json=json)
 
-    if watch:
-        watch_folders(indexer, folders, prune=prune, tell=tell)
-    else:
-        tell(indexer.run(folders, prune=prune))
+    with connected(ray) as cluster:
+        indexer = Indexer(str(collection), model=model, rebuild=rebuild, device=device, cluster=cluster)
+        if watch:
+            watch_folders(indexer, folders, prune=prune, tell=tell)
+        else:
+            tell(indexer.run(folders, prune=prune))
 
 
 def search(
-    collection: Path,
+    collection: str,
     /,
     *words: str,
     image: Path | None = None,
@@ -85,8 +89,8 @@ def search(
 
     Parameters
     ----------
-    collection: Path
-        The collection folder.
+    collection: str
+        The collection folder, or postgresql://USER@HOST/DATABASE?collection=NAME.
     words: str
         What to look for; several sentences in quotes look for pictures that fit all of them.
     image: Path
@@ -156,16 +160,17 @@ def search(
         print("nothing found", file=sys.stderr)
 
 
-def _print_report(collection: Path, report: IndexReport, *, json: bool) -> None:
+def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
     from dataclasses import asdict
 
     from lingvis.cli.output import print_json
+    from lingvis.index.stores import shown
 
     if json:
         print_json(asdict(report))
         return
     print(
-        f"{collection}: {report.pictures} pictures; {report.added} added, {report.updated} updated, "
+        f"{shown(collection)}: {report.pictures} pictures; {report.added} added, {report.updated} updated, "
         f"{report.unchanged} unchanged, {report.pruned} pruned"
     )
     for path, reason in report.broken.items():

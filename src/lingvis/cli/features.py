@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 app = App(name="features", help="Turn pictures into stored feature vectors, once.")
 
@@ -22,6 +22,7 @@ def extract(
     batch_size: int = 32,
     name: str | None = None,
     device: str | None = None,
+    ray: Annotated[list[str] | None, Parameter(consume_multiple=(0, 1), negative="")] = None,
     json: bool = False,
 ) -> None:
     """Extract features of all pictures of a dataset; goes on where an interrupted extraction stopped.
@@ -44,23 +45,32 @@ def extract(
         Name of the feature folder; BACKBONE-KIND by default.
     device: str
         cpu or cuda; a GPU is used when there is one.
+    ray: list[str]
+        Spread the work over a Ray cluster: this machine alone, or with an address (auto, HOST:PORT, ray://HOST:PORT).
     json: bool
         Print the manifest as JSON.
     """
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
     from lingvis.features.extract import extract as run
+    from lingvis.scale.cluster import connected
+    from lingvis.scale.extraction import ClusterEncoder
 
-    store = run(
-        Dataset.open(dataset),
-        backbone=backbone,
-        kind=kind,
-        regions=regions,
-        skip_broken=skip_broken,
-        batch_size=batch_size,
-        name=name,
-        device=device,
-    )
+    opened = Dataset.open(dataset)
+    with connected(ray) as cluster:
+        store = run(
+            opened,
+            backbone=backbone,
+            kind=kind,
+            regions=regions,
+            skip_broken=skip_broken,
+            batch_size=batch_size,
+            name=name,
+            device=device if cluster is None else "cpu",
+            spread=None
+            if cluster is None
+            else lambda encoder: ClusterEncoder(cluster, encoder, device=device),
+        )
     if json:
         print_json(store.manifest.model_dump(mode="json"))
         return

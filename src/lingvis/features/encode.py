@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +16,10 @@ from torch import Tensor
 
 from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
+from lingvis.features.ahead import ahead
 from lingvis.features.backbones.contract import Backbone, Preprocessing
 from lingvis.features.pictures import BrokenPicture, Decoded, decode
 from lingvis.features.regions import coverage
-from lingvis.hardware import core_count
 
 Kind = Literal["global", "grid", "region"]
 RegionMode = Literal["crop", "pooled"]
@@ -30,7 +28,6 @@ REGION_MODES: tuple[RegionMode, ...] = get_args(RegionMode)
 # The default: one pass of the backbone a picture, however many boxes it has.
 POOLED: RegionMode = "pooled"
 
-BATCHES_AHEAD = 2
 HALF_MAX = float(torch.finfo(torch.float16).max)
 
 
@@ -76,33 +73,21 @@ class PictureEncoder:
         return self.backbone.preprocessing
 
     def batches(
-        self, files: Sequence[PictureFile], *, batch_size: int
+        self, files: Sequence[PictureFile], *, batch_size: int, threads: int | None = None
     ) -> Iterator[list[Encoded | BrokenPicture]]:
         """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
-        starts = range(0, len(files), batch_size)
-        waiting: deque[list[Future[Decoded]]] = deque()
-        pool = ThreadPoolExecutor(core_count(), thread_name_prefix="decode")
-        try:
-            for start in starts:
-                waiting.append(
-                    [pool.submit(self._decode, file) for file in files[start : start + batch_size]]
-                )
-                if len(waiting) > BATCHES_AHEAD:
-                    yield self._encode(waiting.popleft(), batch_size)
-            while waiting:
-                yield self._encode(waiting.popleft(), batch_size)
-        finally:
-            pool.shutdown(cancel_futures=True)
+        for batch in ahead(self._decode, files, batch_size=batch_size, threads=threads):
+            results = [result for _, result in batch]
+            good = [result for result in results if isinstance(result, Decoded)]
+            encoded = iter(self.encode(good, batch_size) if good else [])
+            yield [next(encoded) if isinstance(result, Decoded) else result for result in results]
 
-    def _decode(self, file: PictureFile) -> Decoded:
+    def _decode(self, file: PictureFile) -> Decoded | BrokenPicture:
         boxes = file.boxes if self.kind == "region" else ()
-        return decode(file.path, boxes, self.preprocessing, crops=self.regions == "crop")
-
-    def _encode(self, futures: list[Future[Decoded]], batch_size: int) -> list[Encoded | BrokenPicture]:
-        results = [_outcome(future) for future in futures]
-        good = [result for result in results if isinstance(result, Decoded)]
-        encoded = iter(self.encode(good, batch_size) if good else [])
-        return [next(encoded) if isinstance(result, Decoded) else result for result in results]
+        try:
+            return decode(file.path, boxes, self.preprocessing, crops=self.regions == "crop")
+        except BrokenPicture as broken:
+            return broken
 
     @torch.inference_mode()
     def encode(self, pictures: Sequence[Decoded], batch_size: int) -> list[Encoded]:
@@ -185,10 +170,3 @@ def _pool(cells: Tensor, picture: Decoded) -> Tensor:
 def _half(values: Tensor) -> NDArray[np.float16]:
     array: NDArray[np.float16] = values.clamp_(-HALF_MAX, HALF_MAX).half().contiguous().cpu().numpy()
     return array
-
-
-def _outcome(future: Future[Decoded]) -> Decoded | BrokenPicture:
-    try:
-        return future.result()
-    except BrokenPicture as broken:
-        return broken

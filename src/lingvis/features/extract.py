@@ -6,12 +6,13 @@ import contextlib
 import errno
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.features.backbones import Backbone, load_backbone
+from lingvis.features.backbones import Backbone, Preprocessing, load_backbone
 from lingvis.features.encode import POOLED, Encoded, PictureEncoder, PictureFile, check_kind
 from lingvis.features.manifest import Broken, Origin
 from lingvis.features.names import store_name
@@ -21,6 +22,22 @@ from lingvis.features.store import FeatureStore
 from lingvis.progress import ProgressBar
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Encoder(Protocol):
+    """What extraction asks for vectors: a PictureEncoder, or what stands for many of them elsewhere."""
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def preprocessing(self) -> Preprocessing: ...
+
+    def batches(
+        self, files: Sequence[PictureFile], *, batch_size: int
+    ) -> Iterator[list[Encoded | BrokenPicture]]:
+        """The vectors of the pictures in order, batch by batch."""
+        ...
 
 
 def extract(
@@ -33,11 +50,13 @@ def extract(
     batch_size: int = 32,
     device: str | None = None,
     name: str | None = None,
+    spread: Callable[[PictureEncoder], Encoder] | None = None,
 ) -> FeatureStore:
     """Run every picture of the dataset through the backbone and store the vectors in features/<name>/.
 
     A store that is complete and still fits is returned at once; one that was interrupted goes on where it
     stopped. With skip_broken, pictures that cannot be read are listed in the manifest and left out.
+    spread: gives an encoder that does the same work elsewhere, as on a cluster.
     """
     if not dataset.images_dir.is_dir():
         raise UserError(
@@ -59,13 +78,20 @@ def extract(
             _refuse_other(stored, origin)
         network = load_backbone(backbone, device=device) if isinstance(backbone, str) else backbone
         encoder = PictureEncoder(network, kind=kind, regions=regions)
-        _fill(dataset, encoder, target, origin, skip_broken=skip_broken, batch_size=batch_size)
+        _fill(
+            dataset,
+            spread(encoder) if spread else encoder,
+            target,
+            origin,
+            skip_broken=skip_broken,
+            batch_size=batch_size,
+        )
     return FeatureStore.open(target)
 
 
 def _fill(
     dataset: Dataset,
-    encoder: PictureEncoder,
+    encoder: Encoder,
     target: Path,
     origin: Origin,
     *,

@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError, choices
+from lingvis.index.asked import decode_open
 from lingvis.index.contract import Entry, Filter, Floats, Header, Hit, Statistics, Store
 from lingvis.index.language import LanguageDetector
-from lingvis.index.model import check, describe
+from lingvis.index.model import PictureSide, check, describe
 from lingvis.index.pictures import allow_heic
-from lingvis.index.stores import open_store
+from lingvis.index.stores import open_store, shown
 from lingvis.index.translated import in_all_languages
 from lingvis.text.translators.contract import Translator
 
 EVERYTHING = Filter()
+REMEMBERED = 1024  # questions whose vectors are kept: typing asks the same again and again
+
+
+class UnavailableError(UserError):
+    """The store cannot answer, whatever it is asked."""
+
+
+class RebuiltError(UnavailableError):
+    """The collection was filled by another model since it was opened."""
 
 
 class Collection:
-    """`Collection.open("photos.lv").search("ein Hund am Strand")`; the model is loaded by the first question."""
+    """`Collection.open("photos.lv").search("ein Hund am Strand")`; the model is loaded by the first question.
+
+    Several threads may ask at once.
+    """
 
     def __init__(
         self, address: str, store: Store, *, model: Path | None = None, device: str | None = None
     ) -> None:
-        self.address, self.store = address, store
-        self._run, self._device = model, device
+        self.address, self.store = shown(address), store
+        self._address, self._run, self._device = address, model, device
         self._model: Embedder | None = None
         self._header: Header | None = None
         self._detector: LanguageDetector | None = None
+        # Apart, so that nobody who asks in words waits for a picture; each side computes for one thread at a time.
+        self._loading, self._reading, self._looking = threading.RLock(), threading.Lock(), threading.Lock()
+        self._encoded = lru_cache(maxsize=REMEMBERED)(self._encode_one)
 
     @classmethod
     def open(
@@ -40,26 +60,33 @@ class Collection:
         run = Path(model) if model is not None else None
         return cls(str(address), open_store(str(address)), model=run, device=device)
 
+    def reopened(self) -> Collection:
+        """The same collection as it is now, with the model that fills it now."""
+        return Collection.open(self._address, model=self._run, device=self._device)
+
     @property
     def model(self) -> Embedder:
         """The model that answers."""
-        if self._model is None:
-            run = self._run or Path(self.store.header.model)
-            if self._run is None and not run.is_dir():
-                raise UserError(
-                    f"the model of collection {self.address} is no longer at {run}; say where it is with --model RUN"
-                )
-            loaded = Embedder.load(run, device=self._device)
-            self._header = describe(loaded, run)
-            check(self.address, self.store.header, self._header)
-            self._model = loaded
-        return self._model
+        with self._loading:
+            return self._load() if self._model is None else self._model
+
+    def _load(self) -> Embedder:
+        run = self._run or Path(self.store.header.model)
+        if self._run is None and not run.is_dir():
+            raise UserError(
+                f"the model of collection {self.address} is no longer at {run}; say where it is with --model RUN"
+            )
+        loaded = Embedder.load(run, device=self._device)
+        header = describe(loaded, run)
+        check(self.address, self.store.header, header)
+        self._model, self._header = loaded, header
+        return loaded
 
     def search(
         self,
         text: str | Sequence[str] | None = None,
         *,
-        image: str | Path | None = None,
+        image: str | Path | BinaryIO | None = None,
         weight: float = 0.5,
         lang: str | None = None,
         translator: Translator | None = None,
@@ -70,10 +97,10 @@ class Collection:
     ) -> list[Hit]:
         """Pictures that fit best to a sentence, to all of several, to a picture, or to both.
 
-        weight: share of the words where there is a picture, too; lang: detected where it is not given;
-        translator: asks in the model's other languages too, and takes the mean of the scores (CLC-A, Burns et
-        al. 2020), which is the score of the mean vector; in_captions: compare with the captions of the pictures
-        instead of the pictures themselves.
+        image: a file by its path, or open for reading; weight: share of the words where there is a picture, too;
+        lang: detected where it is not given; translator: asks in the model's other languages too, and takes the
+        mean of the scores (CLC-A, Burns et al. 2020), which is the score of the mean vector; in_captions: compare
+        with the captions of the pictures instead of the pictures themselves.
         """
         if in_captions:
             self._check_captions()
@@ -82,7 +109,8 @@ class Collection:
 
     def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> list[Hit]:
         """Pictures like one of the collection, without that one."""
-        found = self.store.items([id])
+        with self._asking():
+            found = self.store.items([id])
         if not found:
             raise UserError(f"collection {self.address} has no picture {id!r}; take the id from a search")
         hits = self._search(found[0].embedding, k=k + offset + 1, offset=0, where=where)
@@ -93,7 +121,7 @@ class Collection:
         self,
         text: str | Sequence[str] | None = None,
         *,
-        image: str | Path | None = None,
+        image: str | Path | BinaryIO | None = None,
         weight: float = 0.5,
         lang: str | None = None,
         translator: Translator | None = None,
@@ -110,39 +138,57 @@ class Collection:
         if texts:
             parts.append(_unit(np.mean([self._words(each, lang, translator) for each in texts], axis=0)))
         if image is not None:
-            allow_heic()
-            parts.append(_unit(self.model.encode_images([image])[0]))
+            parts.append(_unit(self._picture(image)))
         return parts[0] if len(parts) == 1 else _unit(weight * parts[0] + (1 - weight) * parts[1])
 
     def _words(self, text: str, lang: str | None, translator: Translator | None) -> Floats:
         """One sentence as a vector, with its translations where there is a translator, float32 [dim]."""
         code = self.language_of(text) if lang is None else self._known(lang)
-        asked = {code: text}
-        if translator is not None:
-            asked = in_all_languages(text, code, self.model.languages, translator)
-        vectors: Floats = self.model.encode_texts(list(asked.values()), list(asked)).mean(axis=0)
-        return vectors
+        if translator is None:
+            return self._encoded(text, code)
+        asked = in_all_languages(text, code, self.model.languages, translator)
+        return self._encode(list(asked.values()), list(asked)).mean(axis=0)  # type: ignore[no-any-return]
+
+    def _encode_one(self, text: str, lang: str) -> Floats:
+        return self._encode([text], [lang])[0]  # type: ignore[no-any-return]
+
+    def _encode(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+        with self._reading:
+            return self.model.encode_texts(texts, langs)
+
+    def _picture(self, image: str | Path | BinaryIO) -> Floats:
+        allow_heic()
+        with self._looking:
+            if isinstance(image, str | Path):
+                return self.model.encode_images([image])[0]  # type: ignore[no-any-return]
+            side = PictureSide(self.model)
+            return side([decode_open(image, side.preprocessing)])[0]  # type: ignore[no-any-return]
 
     def language_of(self, text: str) -> str:
         """The language of a question, among the model's."""
-        if self._detector is None:
-            self._detector = LanguageDetector(self.model.languages)
+        with self._loading:
+            if self._detector is None:
+                self._detector = LanguageDetector(self.model.languages)
         return self._detector(text)
 
     def entry(self, id: str) -> Entry | None:
         """What is known of one picture."""
-        return self.store.entry(id)
+        with self._asking():
+            return self.store.entry(id)
 
     def thumbnail(self, id: str) -> bytes | None:
         """A small JPEG of one picture."""
-        return self.store.thumbnail(id)
+        with self._asking():
+            return self.store.thumbnail(id)
 
     def statistics(self) -> Statistics:
         """Numbers of the collection."""
-        return self.store.statistics()
+        with self._asking():
+            return self.store.statistics()
 
     def __len__(self) -> int:
-        return self.store.count()
+        with self._asking():
+            return self.store.count()
 
     def _search(
         self, query: Floats, *, k: int, offset: int, where: Filter, captions: bool = False
@@ -151,7 +197,20 @@ class Collection:
             raise UserError(
                 f"cannot give {k} results from place {offset} on; use -k 1 or more, --offset 0 or more"
             )
-        return self.store.search(query[None], k=k, offset=offset, where=where, captions=captions)[0]
+        with self._asking():
+            return self.store.search(query[None], k=k, offset=offset, where=where, captions=captions)[0]
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Let nothing pass, neither result nor error, that comes of a rebuild by another model in the meantime."""
+        try:
+            yield
+        except UserError as error:
+            raise UnavailableError(str(error)) from error
+        finally:
+            now, ours = self.store.header, self._header
+            if ours is not None and now.image_fingerprint != ours.image_fingerprint:
+                raise RebuiltError(f"collection {self.address} was rebuilt with another model; open it again")
 
     def _known(self, lang: str) -> str:
         if lang not in self.model.languages:

@@ -8,19 +8,15 @@ import importlib
 import io
 import math
 import re
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.encode import BATCHES_AHEAD
 from lingvis.features.pictures import (
     BrokenPicture,
     Decoded,
@@ -31,28 +27,31 @@ from lingvis.features.pictures import (
     to_rgb,
     upright_size,
 )
-from lingvis.hardware import core_count
 from lingvis.index.walk import HEIC, Found
 
 THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 320, 80
 EXIF_IFD, TAKEN, CHANGED = 0x8769, 0x9003, 0x0132
 EXIF_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
 
-T = TypeVar("T")
-R = TypeVar("R")
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """hash: of the file; taken: when, as far as the file tells; thumbnail: a JPEG; the rest as in Entry."""
+
+    hash: str
+    width: int
+    height: int
+    format: str
+    taken: datetime | None
+    thumbnail: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """hash: of the file; decoded: its one view for the backbone; the rest as in Entry."""
+    """A file's facts, and its one view for the backbone."""
 
-    hash: str
+    facts: Facts
     decoded: Decoded
-    width: int
-    height: int
-    format: str
-    date: datetime
-    thumbnail: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def read_picture(
     try:
         data = Path(file.path).read_bytes()
         digest = hashlib.sha256(data).hexdigest()
-        return Same(digest) if seen(digest) else _decode(data, digest, file, preprocessing)
+        return Same(digest) if seen(digest) else _decode(data, digest, preprocessing)
     except Exception as error:  # Pillow's readers raise nearly anything on a damaged file
         return BrokenPicture(reason_of(Path(file.path), error))
 
@@ -80,28 +79,11 @@ def allow_heic() -> None:
         importlib.import_module("pillow_heif").register_heif_opener()
 
 
-def ahead(function: Callable[[T], R], values: Sequence[T], *, batch_size: int) -> Iterator[list[tuple[T, R]]]:
-    """Batches of (value, function(value)) in order, computed on all cores some batches ahead of their use."""
-    waiting: deque[list[tuple[T, Future[R]]]] = deque()
-    pool = ThreadPoolExecutor(core_count(), thread_name_prefix="decode")
-    try:
-        for start in range(0, len(values), batch_size):
-            waiting.append(
-                [(value, pool.submit(function, value)) for value in values[start : start + batch_size]]
-            )
-            if len(waiting) > BATCHES_AHEAD:
-                yield [(value, future.result()) for value, future in waiting.popleft()]
-        while waiting:
-            yield [(value, future.result()) for value, future in waiting.popleft()]
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _decode(data: bytes, digest: str, file: Found, preprocessing: Preprocessing) -> Picture:
+def _decode(data: bytes, digest: str, preprocessing: Preprocessing) -> Picture:
     allow_heic()
     with Image.open(io.BytesIO(data)) as image:
         width, height = upright_size(image)
-        kind, date = (image.format or "unknown").lower(), _date(image, file)
+        kind, taken = (image.format or "unknown").lower(), _taken(image)
         cut = cut_of(np.array([0.0, 0.0, width, height]), preprocessing)
         # A JPEG can be decoded at a half, a quarter or an eighth: the smallest that still feeds the backbone.
         scale = min(1.0, preprocessing.size / shorter_side(cut))
@@ -111,17 +93,16 @@ def _decode(data: bytes, digest: str, file: Found, preprocessing: Preprocessing)
         square = square_of(pixels, cut * ([pixels.width / width, pixels.height / height] * 2), preprocessing)
     whole = np.array([[0.0, 0.0, width, height]])
     decoded = Decoded(square[None], whole.astype(np.float32), np.array([[0.0, 0.0, 1.0, 1.0]]))
-    return Picture(digest, decoded, width, height, kind, date, _thumbnail(pixels))
+    return Picture(Facts(digest, width, height, kind, taken, _thumbnail(pixels)), decoded)
 
 
-def _date(image: Image.Image, file: Found) -> datetime:
-    """When it was taken, as far as the file tells, else when the file was last changed."""
+def _taken(image: Image.Image) -> datetime | None:
     exif = image.getexif()
     for value in (exif.get_ifd(EXIF_IFD).get(TAKEN), exif.get(CHANGED)):
         if isinstance(value, str) and (match := EXIF_DATE.match(value)):
             with contextlib.suppress(ValueError):  # cameras without a clock write 0000:00:00
                 return datetime(*map(int, match.groups()))  # type: ignore[arg-type]
-    return datetime.fromtimestamp(file.mtime_ns // 10**9)
+    return None
 
 
 def _thumbnail(pixels: Image.Image) -> bytes:

@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from lingvis.errors import UserError
 from lingvis.index.contract import Header, Store
-from lingvis.index.lance import LanceStore
-from lingvis.index.lance_folder import is_collection
+from lingvis.index.postgres_address import is_postgres, parse
+
+if TYPE_CHECKING:
+    from lingvis.index.lance import LanceStore
+    from lingvis.index.postgres import PostgresStore
+
+
+def shown(address: str | Path) -> str:
+    """An address as messages may show it: without a password."""
+    return parse(str(address)).shown if is_postgres(str(address)) else str(address)
 
 
 def store_exists(address: str) -> bool:
     """Whether there is a collection at the address."""
+    if is_postgres(address):
+        return _postgres().exists(parse(address))
+    from lingvis.index.lance_folder import is_collection
+
     return is_collection(Path(address))
 
 
 def open_store(address: str) -> Store:
-    """The collection at a folder."""
-    return LanceStore(Path(address))
+    """The collection in a folder or on a server."""
+    return _postgres()(parse(address)) if is_postgres(address) else _lance()(Path(address))
 
 
-def create_store(address: str, header: Header) -> Store:
-    """A new empty collection, in the place of one that may be there."""
-    return LanceStore.create(Path(address), header)
+def create_store(address: str, header: Header, *, replace: bool = True) -> Store:
+    """A new empty collection; one that is there is emptied, or opened as it is unless it is to be replaced."""
+    if is_postgres(address):
+        return _postgres().create(parse(address), header, replace=replace)
+    if not replace and store_exists(address):
+        return open_store(address)
+    return _lance().create(Path(address), header)
+
+
+def _lance() -> type[LanceStore]:
+    from lingvis.index.lance import LanceStore
+
+    return LanceStore
+
+
+def _postgres() -> type[PostgresStore]:
+    try:
+        from lingvis.index.postgres import PostgresStore
+    except ImportError as error:
+        raise UserError(
+            "collections on PostgreSQL need psycopg and pgvector; run: pip install 'lingvis[postgres]'"
+        ) from error
+    return PostgresStore

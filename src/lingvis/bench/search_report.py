@@ -1,0 +1,50 @@
+"""The search benchmark as rows of a table, for people and for the docs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+COLUMNS = ("engine", "add s", "index s", "one ms", "100 ms", "recall@10", "MB", "peak MB", "disk MB")
+LEGEND = (
+    "one, 100: milliseconds of a question and of a hundred at once, p50 / p95; MB: memory while searching, with the "
+    "server's; peak: the most while building."
+)
+
+
+def engine_rows(record: Mapping[str, Any]) -> list[list[str]]:
+    """One row an engine, in the order of COLUMNS; what was left out says why."""
+    rows = [
+        [
+            name,
+            f"{each['add_seconds']:,.1f}",
+            f"{each['index_seconds']:,.1f}",
+            _pair(each["single_ms"]),
+            _pair(each["batch_of_100_ms"]),
+            f"{each['recall_at_10']:.3f}",
+            f"{each['memory_mb']:,.0f}",
+            f"{each['build_peak_mb']:,.0f}",
+            f"{each['disk_mb']:,.0f}",
+        ]
+        for name, each in record["engines"].items()
+    ]
+    return rows + [[name, reason, *[""] * (len(COLUMNS) - 2)] for name, reason in record["left_out"].items()]
+
+
+def typed_line(record: Mapping[str, Any]) -> str:
+    """The numbers of a typed question in a sentence."""
+    times, embedding = record["ms"], record["of_these_to_embed_ms"]
+    return (
+        f"From a typed sentence to ten results on {record['pictures']:,} pictures: p50 {times['p50']:.1f} ms, "
+        f"p95 {times['p95']:.1f} ms over {record['sentences']} sentences, of which the text side takes "
+        f"{embedding['p50']:.1f} and {embedding['p95']:.1f} ms ({record['hardware']['cores']} cores, "
+        f"{record['hardware']['cpu']}); {record['allowed_p95_ms']:.0f} ms are allowed."
+    )
+
+
+def _pair(times: Mapping[str, float]) -> str:
+    return f"{_short(times['p50'])} / {_short(times['p95'])}"
+
+
+def _short(ms: float) -> str:
+    return f"{ms:.2f}" if ms < 1 else f"{ms:.1f}" if ms < 100 else f"{ms:,.0f}"

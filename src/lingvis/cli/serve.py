@@ -1,0 +1,64 @@
+"""`lingvis serve`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lingvis.errors import UserError
+
+Flag = Parameter(negative="")
+
+
+def serve(
+    collection: str,
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    token_file: Path | None = None,
+    no_auth: Annotated[bool, Flag] = False,
+    model: Path | None = None,
+    device: str | None = None,
+) -> None:
+    """Show a collection on a search page and answer programs, until Ctrl-C.
+
+    Parameters
+    ----------
+    collection: str
+        The collection.
+    host: str
+        Address to listen at; any but this machine's own needs a token or --no-auth.
+    port: int
+        Port to listen at; 0 takes any free one.
+    token: str
+        What others must know to search; other users of this machine can see it here, so prefer a file.
+    token_file: Path
+        A file that holds the token; the environment's LINGVIS_TOKEN is taken otherwise.
+    no_auth: bool
+        Let everybody search who can reach the host.
+    model: Path
+        A model folder with the same image side as the one that filled the collection.
+    device: str
+        cpu or cuda; a GPU is used when there is one.
+    """
+    from lingvis.index.collection import Collection
+    from lingvis.serve.run import serve as run
+
+    secret = _token(token, token_file, no_auth=no_auth)
+    opened = Collection.open(collection, model=model, device=device)
+    run(opened, host=host, port=port, token=secret, no_auth=no_auth)
+
+
+def _token(token: str | None, file: Path | None, *, no_auth: bool) -> str | None:
+    if token is not None and file is not None:
+        raise UserError("--token and --token-file exclude each other; leave one of them out")
+    if file is not None:
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    if token is None and not no_auth:
+        return os.environ.get("LINGVIS_TOKEN") or None
+    return token

@@ -1,0 +1,71 @@
+"""The HNSW index of a column of vectors: built while others read and write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from lingvis.index.postgres_connection import Connection
+
+LONGEST = 4000  # values of a vector, as far as pgvector can index them
+NEIGHBOURS, CANDIDATES = 16, 64  # of each row in the graph, and looked at to find them: pgvector's own choice
+ROW_BYTES = 500  # of the graph, beside the vector
+MOST_MEMORY = 4 * 2**30
+INDEXES = """
+    SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
+    WHERE i.indrelid = to_regclass(%s) AND a.amname = 'hnsw'
+"""
+# As much memory as the graph needs but no more than 4 GB, unless the administrator allows more; no limit of time.
+BUILDING = """
+    SELECT set_config('max_parallel_maintenance_workers', current_setting('max_parallel_workers'), false),
+        set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
+        set_config('maintenance_work_mem', greatest(setting::bigint, %s)::text, false)
+    FROM pg_settings WHERE name = 'maintenance_work_mem'
+"""
+
+
+def index_name(table: str, column: str) -> str:
+    """What the index of a column is called."""
+    return f"{table}_{column}_hnsw"
+
+
+def indexes(connection: Connection, table: str) -> dict[str, bool]:
+    """The HNSW indexes of a table -> whether they may be used; a kill while one is built leaves it useless."""
+    return {str(name): bool(valid) for name, valid in connection.execute(INDEXES, [table])}
+
+
+def owns(connection: Connection, table: str) -> bool:
+    """Whether the role may build indexes."""
+    found = connection.execute(
+        "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(%s)", [table]
+    ).fetchone()
+    return found is not None and bool(found[0])
+
+
+def build(connection: Connection, table: str, column: str, *, dim: int, rows: int) -> None:
+    """Build the index of a column, in the place of one that a kill left unfinished."""
+    name = index_name(table, column)
+    kilobytes = min(rows * (2 * dim + ROW_BYTES), MOST_MEMORY) // 1024
+    connection.execute(BUILDING, [kilobytes])
+    try:
+        _create(connection, name, table, column)
+    except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
+        # Workers share memory that a container may have too little of; one process alone needs none.
+        connection.execute("SET max_parallel_maintenance_workers = 0")
+        _create(connection, name, table, column)
+    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
+
+
+def _create(connection: Connection, name: str, table: str, column: str) -> None:
+    parts: dict[str, Any] = {
+        key: sql.Identifier(value) for key, value in {"name": name, "table": table, "column": column}.items()
+    }
+    connection.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {name}").format(**parts))
+    connection.execute(
+        sql.SQL(
+            "CREATE INDEX CONCURRENTLY {name} ON {table} USING hnsw ({column} halfvec_ip_ops) WITH (m = {m}, "
+            "ef_construction = {ef})"
+        ).format(**parts, m=sql.Literal(NEIGHBOURS), ef=sql.Literal(CANDIDATES))
+    )

@@ -1,0 +1,73 @@
+"""Who may write to a collection on a server: many together, or one alone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from pgvector.psycopg import register_vector
+from psycopg import sql
+
+from lingvis.errors import UserError
+from lingvis.index.postgres_address import Address
+from lingvis.index.postgres_connection import Connection, Result, open_connection, patiently
+
+
+class Writer:
+    """A connection that holds the collection's lock; a lost one is opened and locked again."""
+
+    def __init__(self, address: Address) -> None:
+        self._address, self._alone = address, False
+        self._connection: Connection | None = None
+        self.run(lambda _: None)
+
+    def alone(self) -> None:
+        """Shut all others out until the end, or say that somebody else is writing."""
+        self.run(lambda connection: self._lock(connection, "pg_try_advisory_lock"))
+        self._alone = True
+
+    def run(self, action: Callable[[Connection], Result]) -> Result:
+        """Run an action that bears repetition in one transaction."""
+
+        def attempt() -> Result:
+            if self._connection is None or self._connection.closed:
+                self._connection = self._join()
+            with self._connection.transaction():
+                return action(self._connection)
+
+        return patiently(attempt, self._address)
+
+    def close(self) -> None:
+        """Free the lock."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def _join(self) -> Connection:
+        connection = open_connection(self._address)
+        try:
+            register_vector(connection)
+            self._lock(connection, "pg_try_advisory_lock_shared")
+            if self._alone:
+                self._lock(connection, "pg_try_advisory_lock")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _lock(self, connection: Connection, function: str) -> None:
+        if not _locked(connection, function, self._address, "write"):
+            raise UserError(
+                f"another process is writing to {self._address.shown}; wait until it has finished, or stop it"
+            )
+
+
+def takes_care(connection: Connection, address: Address) -> bool:
+    """Whether the connection has the care of the search index from now on; else another process has it."""
+    return _locked(connection, "pg_try_advisory_lock", address, "care")
+
+
+def _locked(connection: Connection, function: str, address: Address, purpose: str) -> bool:
+    digest = hashlib.blake2b(f"lingvis/{address.collection}/{purpose}".encode(), digest_size=8).digest()
+    asked = sql.SQL("SELECT {}(%s)").format(sql.Identifier(function))
+    (got,) = connection.execute(asked, [int.from_bytes(digest, "big", signed=True)]).fetchone() or (False,)
+    return bool(got)

@@ -1,0 +1,1 @@
+"""Big collections: the work of one machine spread over a Ray cluster."""

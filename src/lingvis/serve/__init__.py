@@ -1,0 +1,1 @@
+"""Stage 12, serving: a collection over HTTP, and the search page."""

@@ -1,0 +1,85 @@
+"""Whatever goes wrong is told in one sentence; details go to the log."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lingvis.errors import UserError
+
+log = logging.getLogger("lingvis.serve")
+SHOWN = 60  # characters of a wrong value
+ROUTING = {  # what the framework says in a word or two
+    404: "there is nothing at this address; /openapi.json lists what there is",
+    405: "this address does not allow that method; /openapi.json lists what it allows",
+}
+
+
+def tell_errors(app: FastAPI) -> None:
+    """Answer every exception of an endpoint with {"error": sentence}."""
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(UserError, _user)
+
+
+class Caught:
+    """Answers what nobody expected with 500, and logs it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception:
+            if scope["type"] != "http" or started:
+                raise
+            log.exception("%s %s failed", scope["method"], scope["path"])
+            answer = JSONResponse({"error": "the server failed; its log says why"}, 500)
+            await answer(scope, receive, send)
+
+
+def sentence_of(problem: Any) -> str:
+    """A pydantic error as a sentence: which parameter, what is wrong, what was got."""
+    name = next((part for part in reversed(problem["loc"]) if isinstance(part, str)), "request")
+    if problem["type"] == "missing":
+        return f"parameter {name} is missing"
+    if problem["type"] == "extra_forbidden":
+        return f"unknown parameter {_short(name)}; /openapi.json lists the known ones"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"parameter {name}: {message[0].lower()}{message[1:]}, got {_short(problem['input'])}"
+
+
+def _short(value: object) -> str:
+    shown = ascii(value)
+    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    routed = error.detail in ("Not Found", "Method Not Allowed")
+    sentence = ROUTING[error.status_code] if routed else error.detail
+    return JSONResponse({"error": sentence}, error.status_code, headers=error.headers)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return JSONResponse({"error": sentence_of(error.errors()[0])}, 422)
+
+
+async def _user(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 422)

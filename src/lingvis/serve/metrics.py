@@ -1,0 +1,85 @@
+"""Numbers of a running server, as Prometheus reads them."""
+
+from __future__ import annotations
+
+import time
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Metrics:
+    """A registry of its own, so that several servers in one process do not mix."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self.requests = Counter(
+            "lingvis_requests", "Answers by route and status.", ["route", "status"], registry=self._registry
+        )
+        self.latency = Histogram(
+            "lingvis_request_seconds",
+            "Time from a request to the end of its answer.",
+            ["route"],
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+        self.search = Histogram(
+            "lingvis_search_seconds",
+            "Time of a search without waiting for its turn.",
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+        self.refused = Counter(
+            "lingvis_busy", "Requests refused with 429, since too many waited.", registry=self._registry
+        )
+        self.pictures = Gauge("lingvis_pictures", "Pictures in the collection.", registry=self._registry)
+
+    def text(self) -> bytes:
+        """In the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+
+class Measured:
+    """Counts and times every answer."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, start = 0, time.perf_counter()
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            route = _route(scope)
+            self._metrics.requests.labels(route, str(status)).inc()
+            self._metrics.latency.labels(route).observe(time.perf_counter() - start)
+            if status == 429:
+                self._metrics.refused.inc()
+
+
+def _route(scope: Scope) -> str:
+    """The route's pattern: ids and unknown addresses must not become labels."""
+    path: str = getattr(scope.get("route"), "path", "")
+    if path:
+        return path
+    return "/static" if scope["path"].startswith("/static/") else "other"

@@ -1,0 +1,120 @@
+// Pictures in justified rows, one of them in the tab order, arrows for the rest.
+
+import { thumbnailUrl } from "./api.js";
+import { make } from "./dom.js";
+import { justify } from "./justify.js";
+import { number, say } from "./texts.js";
+
+/** @typedef {{id: string, rank: number, score: number, path: string, width: number, height: number, note: string | null}} Hit */
+
+const GAP = 6;
+
+/** Last part of a path, of either kind of system. @param {string} path */
+export const nameOf = (path) => path.split(/[\\/]/).pop() ?? path;
+
+export const score = (value) => number(value, { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+
+export class Grid {
+  /** @param {HTMLElement} list @param {(id: string) => void} open */
+  constructor(list, open) {
+    this.list = list;
+    /** @type {Hit[]} */
+    this.hits = [];
+    list.addEventListener("click", (event) => {
+      const tile = event.target.closest("button");
+      if (tile) open(tile.dataset.id);
+    });
+    list.addEventListener("keydown", (event) => this.#move(event));
+    list.addEventListener("focusin", (event) => this.#rove(event.target.closest("button")));
+    new ResizeObserver(() => this.arrange()).observe(list);
+  }
+
+  get tiles() {
+    return [...this.list.querySelectorAll("button")];
+  }
+
+  /** @param {Hit[]} hits */
+  show(hits) {
+    this.hits = [];
+    this.list.replaceChildren();
+    this.add(hits);
+  }
+
+  /** @param {Hit[]} hits those of the next page; a collection that grows may give one twice */
+  add(hits) {
+    const known = new Set(this.hits.map((hit) => hit.id));
+    const fresh = hits.filter((hit) => !known.has(hit.id));
+    this.list.append(...fresh.map((hit) => make("li", {}, tile(hit))));
+    this.hits.push(...fresh);
+    const first = this.list.querySelector("button");
+    if (first && !this.list.querySelector('[tabindex="0"]')) first.tabIndex = 0;
+    this.arrange();
+  }
+
+  arrange() {
+    const width = Math.floor(this.list.getBoundingClientRect().width); // clientWidth may round up
+    if (!width || !this.hits.length) return;
+    const target = width < 500 ? 110 : width < 1000 ? 160 : 200;
+    const sizes = justify(this.hits.map((hit) => hit.width / hit.height), width, target, GAP);
+    for (const [place, item] of [...this.list.children].entries()) {
+      item.style.width = `${sizes[place].width}px`;
+      item.style.height = `${sizes[place].height}px`;
+    }
+  }
+
+  /** @param {string} id @returns {boolean} whether that picture is here */
+  focus(id) {
+    const found = this.list.querySelector(`button[data-id="${CSS.escape(id)}"]`);
+    found?.focus();
+    return Boolean(found);
+  }
+
+  #rove(button) {
+    if (!button) return;
+    for (const other of this.list.querySelectorAll('[tabindex="0"]')) other.tabIndex = -1;
+    button.tabIndex = 0;
+  }
+
+  #move(event) {
+    const from = event.target.closest("button");
+    if (!from || event.ctrlKey || event.altKey || event.metaKey) return;
+    const to = neighbour(this.tiles, from, event.key, getComputedStyle(this.list).direction === "rtl");
+    if (!to) return;
+    event.preventDefault();
+    to.focus();
+    to.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** Where an arrow leads from a tile. */
+export function neighbour(tiles, from, key, mirrored) {
+  const place = tiles.indexOf(from);
+  const step = { ArrowRight: mirrored ? -1 : 1, ArrowLeft: mirrored ? 1 : -1 }[key];
+  if (step) return tiles[place + step];
+  if (key === "Home") return tiles[0];
+  if (key === "End") return tiles.at(-1);
+  if (key !== "ArrowDown" && key !== "ArrowUp") return undefined;
+  const here = from.getBoundingClientRect();
+  const middle = here.left + here.width / 2;
+  const boxes = tiles.map((tile) => ({ tile, box: tile.getBoundingClientRect() }));
+  const beyond = boxes.filter(({ box }) => (key === "ArrowDown" ? box.top >= here.bottom : box.bottom <= here.top));
+  const row = key === "ArrowDown" ? Math.min(...beyond.map(({ box }) => box.top)) : Math.max(...beyond.map(({ box }) => box.top));
+  const away = ({ box }) => Math.abs(box.left + box.width / 2 - middle);
+  return beyond.filter(({ box }) => box.top === row).sort((a, b) => away(a) - away(b))[0]?.tile;
+}
+
+/** @param {Hit} hit */
+export function tile(hit) {
+  const name = nameOf(hit.path);
+  const picture = make("img", { src: thumbnailUrl(hit.id), alt: "", loading: "lazy", decoding: "async", draggable: false });
+  picture.addEventListener("error", () => picture.classList.add("missing"));
+  return make(
+    "button",
+    {
+      type: "button", class: "tile", tabIndex: -1, "data-id": hit.id,
+      "aria-label": [say("tile", { rank: hit.rank, name, score: score(hit.score) }), hit.note].filter(Boolean).join(". "),
+    },
+    picture,
+    make("span", { class: "facts" }, make("b", {}, score(hit.score)), make("span", { class: "path" }, make("bdi", { dir: "ltr" }, hit.path))),
+  );
+}

@@ -1,0 +1,111 @@
+// The answer to a question: asked, shown, continued; a late answer never replaces a newer one.
+
+import { getThumbnail, searchPicture, searchSimilar, searchWords } from "./api.js";
+import { byId, make } from "./dom.js";
+import { clearNotice, showNotice, showRefusal, tellBusy, tellStatus } from "./notices.js";
+import { activeFilters, filtersOf, isEmpty } from "./question.js";
+import { say } from "./texts.js";
+
+const PAGE = 48;
+const SLOW = 400; // milliseconds after which "searching" is said
+
+/** @typedef {import("./question.js").Question} Question */
+
+/** Ask the server. @param {Question} question */
+export async function ask(question, { k, offset, ...options }) {
+  const words = question.words.trim();
+  const fields = { ...filtersOf(question), k, offset };
+  if (words) Object.assign(fields, { q: words, lang: question.lang, captions: question.captions });
+  if (question.picture || (question.like && words)) {
+    const image = question.picture ?? (await getThumbnail(question.like, options));
+    return searchPicture(image, { ...fields, weight: words ? question.weight : undefined }, options);
+  }
+  return question.like ? searchSimilar(question.like, fields, options) : searchWords(fields, options);
+}
+
+export class Results {
+  /**
+   * @param {import("./grid.js").Grid} grid
+   * @param {{heard: (queries: {lang: string, detected: boolean}[]) => void, reset: () => void}} calls
+   */
+  constructor(grid, { heard, reset }) {
+    [this.grid, this.heard, this.reset] = [grid, heard, reset];
+    /** @type {Question | null} */
+    this.question = null;
+    this.running = new AbortController();
+    this.loading = false;
+    this.offset = 0;
+    this.button = byId("more");
+    this.button.addEventListener("click", () => this.more());
+    this.watch = new IntersectionObserver(([entry]) => entry.isIntersecting && this.more(), { rootMargin: "600px" });
+  }
+
+  /** Forget the question and any answer on its way. */
+  clear() {
+    this.running.abort();
+    this.question = null;
+    this.grid.show([]);
+    this.button.hidden = true;
+    document.body.removeAttribute("aria-busy");
+    tellStatus("");
+    clearNotice();
+  }
+
+  /** @param {Question} question */
+  async show(question) {
+    if (isEmpty(question)) return this.clear();
+    this.question = question;
+    this.offset = 0;
+    return this.#load((hits) => {
+      this.grid.show(hits);
+      scrollTo({ top: 0 });
+      if (!hits.length) this.#nothing();
+    });
+  }
+
+  async more() {
+    if (this.loading || this.button.hidden) return;
+    await this.#load((hits) => this.grid.add(hits));
+  }
+
+  async #load(place) {
+    this.running.abort();
+    const running = (this.running = new AbortController());
+    const slow = setTimeout(() => tellStatus(say("loading")), SLOW);
+    this.loading = true;
+    document.body.setAttribute("aria-busy", "true");
+    try {
+      const answer = await ask(this.question, { k: PAGE, offset: this.offset, signal: running.signal, busy: tellBusy });
+      if (running.signal.aborted) return;
+      clearNotice();
+      this.offset += answer.hits.length;
+      this.button.hidden = answer.hits.length < PAGE;
+      place(answer.hits);
+      this.heard(answer.queries ?? []);
+      tellStatus(say("shown", { n: this.grid.hits.length }));
+    } catch (error) {
+      if (running.signal.aborted) return;
+      this.#refused(error);
+    } finally {
+      clearTimeout(slow);
+      if (this.running === running) {
+        this.loading = false;
+        document.body.removeAttribute("aria-busy");
+        this.watch.disconnect(); // a fresh look: on a tall screen the end may still be in sight
+        this.watch.observe(this.button);
+      }
+    }
+  }
+
+  #refused(error) {
+    this.button.hidden = true;
+    if (this.offset === 0) this.grid.show([]);
+    showRefusal(error, () => (this.offset ? this.#load((hits) => this.grid.add(hits)) : this.show(this.question)));
+  }
+
+  #nothing() {
+    const filtered = activeFilters(this.question) > 0;
+    const reset = make("button", { type: "button", class: "primary", click: this.reset }, say("reset"));
+    showNotice(say("noneTitle"), say(filtered ? "noneFilters" : "none"), ...(filtered ? [reset] : []));
+  }
+}

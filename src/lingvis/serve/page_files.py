@@ -1,0 +1,38 @@
+"""The search page and what belongs to it, as they lie in the package."""
+
+from __future__ import annotations
+
+import mimetypes
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+ASK_FIRST = "no-cache"
+
+
+class _PageFiles(StaticFiles):
+    """Kept by browsers, but compared with the server's before they are used."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = ASK_FIRST
+        return response
+
+
+def add_page(app: FastAPI) -> None:
+    """index.html at /, the rest below /static."""
+    mimetypes.add_type(
+        "text/javascript", ".js"
+    )  # some systems call it plain text, which browsers refuse to run
+    with as_file(files("lingvis.serve") / "page") as folder:
+        home = Path(folder)
+
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    async def page() -> Response:
+        return FileResponse(home / "index.html", headers={"Cache-Control": ASK_FIRST})
+
+    app.mount("/static", _PageFiles(directory=home))

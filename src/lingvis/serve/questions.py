@@ -1,0 +1,115 @@
+"""What may be asked, checked field by field."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+from lingvis.index.contract import Filter
+from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS
+
+YEARS = 1800, 2200  # engines count from 1970 on in steps that do not reach much further
+LARGEST = 2**63 - 1
+
+
+def _printable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("the character NUL is not allowed")
+    return text
+
+
+Text = Annotated[str, StringConstraints(max_length=4096)]
+Bytes = Annotated[int, Field(ge=0, le=LARGEST)]
+Moment = Annotated[str, Field(max_length=40, examples=["2024-05-01", "2024-05-01T18:30"])]
+
+
+class Filters(BaseModel):
+    """Which pictures may be found, and which page of them is wanted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    k: int = Field(10, ge=1, le=RESULTS, description="Number of results.")
+    offset: int = Field(0, ge=0, le=OFFSET, description="Results to pass over: the next page.")
+    folder: Text | None = Field(None, description="Only pictures at any depth of this folder.")
+    after: Moment | None = Field(None, description="Only pictures from this date on.")
+    before: Moment | None = Field(None, description="Only pictures up to this date, a whole day included.")
+    min_size: Bytes | None = Field(None, description="Only files of so many bytes or more.")
+    max_size: Bytes | None = Field(None, description="Only files of so many bytes or fewer.")
+    format: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]{1,16}$")] | None = Field(
+        None, description="Only this format: jpeg, png, webp, gif, bmp, tiff, mpo or heif."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, fields: Any) -> Any:
+        """An empty field of a form asks for nothing."""
+        return {name: value for name, value in fields.items() if value != ""}
+
+    @field_validator("folder")
+    @classmethod
+    def _folder(cls, folder: str | None) -> str | None:
+        return _printable(folder) if folder is not None else None
+
+    @field_validator("after", "before")
+    @classmethod
+    def _moment(cls, moment: str | None) -> str | None:
+        if moment is not None:
+            _parse(moment, time.min)
+        return moment
+
+    def where(self) -> Filter:
+        """As a store takes it."""
+        return Filter(
+            folder=self.folder,
+            after=_parse(self.after, time.min) if self.after is not None else None,
+            before=_parse(self.before, time.max) if self.before is not None else None,
+            min_size=self.min_size,
+            max_size=self.max_size,
+            format=self.format,
+        )
+
+
+class Question(Filters):
+    """A search by words."""
+
+    q: list[str] = Field(
+        [],
+        max_length=QUERIES,
+        description=f"What to look for, {QUERY_CHARACTERS} characters at most; several look for pictures that fit all.",
+    )
+    lang: Annotated[str, StringConstraints(max_length=40)] | None = Field(
+        None, description="Language of the words; detected by default."
+    )
+    captions: bool = Field(False, description="Compare with the captions beside the pictures.")
+
+    @field_validator("q")
+    @classmethod
+    def _words(cls, texts: list[str]) -> list[str]:
+        for text in texts:
+            if len(_printable(text)) > QUERY_CHARACTERS:
+                raise ValueError(f"a text has at most {QUERY_CHARACTERS} characters, not {len(text)}")
+        return [text.strip() for text in texts if text.strip()]
+
+
+class PictureQuestion(Question):
+    """A search by a picture, with or without words."""
+
+    weight: float = Field(0.5, ge=0, le=1, description="Share of the words where there are some.")
+
+
+def _parse(moment: str, day_part: time) -> datetime:
+    """A date and time; of a mere date its first or last moment."""
+    try:
+        parsed = datetime.fromisoformat(moment)
+    except ValueError as error:
+        raise ValueError("write a date as 2024-05-01, or with a time as 2024-05-01T18:30") from error
+    if parsed.tzinfo is not None:
+        raise ValueError("leave out the time zone: dates of pictures have none")
+    if not YEARS[0] <= parsed.year <= YEARS[1]:
+        raise ValueError(f"use a year from {YEARS[0]} to {YEARS[1]}")
+    try:
+        return datetime.combine(date.fromisoformat(moment), day_part)
+    except ValueError:
+        return parsed

@@ -1,0 +1,145 @@
+"""A server process: the address is taken first, the model is loaded, then the port opens."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import socket
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from PIL import Image
+
+from lingvis.errors import UserError
+from lingvis.hardware import core_count
+from lingvis.index.collection import Collection
+from lingvis.serve.settings import Settings
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+TOKEN_CHARACTERS = 8
+CONNECTIONS = 500
+KEEP_ALIVE, SHUTDOWN = 5, 5  # seconds
+
+
+def serve(
+    collection: Collection,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    no_auth: bool = False,
+) -> None:
+    """Answer until Ctrl-C; a host that others can reach needs a token, or `no_auth`."""
+    _check_token(token, no_auth=no_auth)
+    listener = _bind(host, port)
+    with listener:
+        address = ipaddress.ip_address(listener.getsockname()[0])
+        if not address.is_loopback and token is None and not no_auth:
+            raise UserError(
+                f"host {host} can be reached by others, so the server needs a token: set LINGVIS_TOKEN, give "
+                "--token-file FILE, or allow everybody with --no-auth"
+            )
+        shown = f"[{host}]" if ":" in host else host
+        hosts = LOOPBACK | {shown.lower()} if address.is_loopback else None
+        _run(collection, Settings(token=token, hosts=hosts), listener, shown)
+
+
+def configure(app: FastAPI) -> uvicorn.Config:
+    """How uvicorn runs the application: nobody may keep it waiting, and it tells nothing about itself."""
+    import uvicorn
+
+    from lingvis.serve.protocol import HEAD_BYTES, PatientProtocol
+
+    return uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        ws="none",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=SHUTDOWN,
+    )
+
+
+def _run(collection: Collection, settings: Settings, listener: socket.socket, host: str) -> None:
+    try:
+        import torch
+        import uvicorn
+
+        from lingvis.serve.app import create_app
+    except ImportError as error:
+        raise UserError(f"serving needs {error.name}; run: pip install 'lingvis[serve]'") from error
+
+    logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="lingvis: %(message)s")
+    logging.getLogger("lingvis").setLevel(logging.WARNING)
+    warnings.simplefilter(
+        "ignore", Image.DecompressionBombWarning
+    )  # pixels are counted before they are decoded
+    torch.set_num_threads(max(1, core_count() // settings.searching))
+    app = create_app(collection, settings)
+    app.state.server.engine.warm()
+    config = configure(app)
+    try:
+        listener.listen(config.backlog)
+    except OSError as error:
+        raise _taken(host, listener.getsockname()[1]) from error
+    # Whoever connects from here on waits in the queue of the system until the loop runs.
+    print(
+        f"{collection.address} is at http://{host}:{listener.getsockname()[1]}/ (Ctrl-C ends it)", flush=True
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65535:
+        raise UserError(f"port {port} does not exist; use one from 1 to 65535, or 0 for any free one")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host or "?", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (OSError, UnicodeError) as error:
+        raise UserError(
+            f"host {host!r} is not known; use 127.0.0.1, or an address of this machine"
+        ) from error
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except PermissionError as error:
+        listener.close()
+        raise UserError(f"port {port} may not be opened by this user; choose one above 1023") from error
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise _taken(host, port) from error
+        raise UserError(f"host {host} is not an address of this machine ({error.strerror})") from error
+    return listener
+
+
+def _taken(host: str, port: int) -> UserError:
+    return UserError(f"port {port} of {host} is in use; choose another one with --port")
+
+
+def _check_token(token: str | None, *, no_auth: bool) -> None:
+    if token is not None and no_auth:
+        raise UserError("a token and --no-auth exclude each other; leave one of them out")
+    if token is not None and (
+        len(token) < TOKEN_CHARACTERS or not token.isprintable() or not token.isascii()
+    ):
+        raise UserError(
+            f"a token has at least {TOKEN_CHARACTERS} letters, digits or signs of ASCII; make one with: "
+            "python -c 'import secrets; print(secrets.token_urlsafe())'"
+        )

@@ -1,0 +1,30 @@
+"""What a server allows and how long it waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lingvis.hardware import core_count
+
+QUERY_CHARACTERS = 1000
+QUERIES = 16
+RESULTS = 200
+OFFSET = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """token: None lets everybody in; hosts: names that the Host header may hold, None: any.
+
+    upload_bytes, pixels: of a picture that is asked with; seconds: for an answer; upload_seconds: for sending a
+    picture; searching: searches at the same time, waiting: searches that wait for their turn, more are refused.
+    """
+
+    token: str | None = None
+    hosts: frozenset[str] | None = None
+    upload_bytes: int = 20_000_000
+    pixels: int = 64_000_000
+    seconds: float = 30.0
+    upload_seconds: float = 60.0
+    searching: int = max(2, core_count() // 2)
+    waiting: int = 8 * max(2, core_count() // 2)

@@ -1,0 +1,178 @@
+"""Who may ask a server, and how it starts and ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lingvis.cli import main
+from lingvis.serve.access import SESSIONS, Access
+
+from .conftest import Client, serving
+
+TOKEN = "correct-horse-battery"
+CLOSED = ["/api/collection", "/api/search?q=x", "/api/items/x", "/api/items/x/thumbnail", "/metrics"]
+CLOSED += ["/api/items/x/picture", "/api/items/x/similar"]
+
+
+@pytest.fixture(scope="module")
+def guarded(home: Path) -> Iterator[Client]:
+    """A server that others can reach, with its token in a file."""
+    (home / "token").write_text(TOKEN + "\n")
+    arguments = [str(home / "photos.lv"), "--host", "0.0.0.0", "--token-file", str(home / "token")]
+    with serving(*arguments, log=home / "closed.log") as (port, _):
+        yield Client(port, {})
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.mark.parametrize("path", CLOSED)
+def test_nothing_is_told_without_the_token(guarded: Client, path: str) -> None:
+    wrong: list[dict[str, str]] = [{}, *map(bearer, ("wrong", "", TOKEN[:-1], TOKEN + "x"))]
+    wrong += [{"Authorization": TOKEN}, {"Authorization": f"Basic {TOKEN}"}]
+    for headers in (*wrong, {"Cookie": f"{_cookie_name(guarded)}={TOKEN}"}):
+        answer = guarded.ask("GET", path, headers=headers)
+        assert answer.status == 401 and "token" in answer.error, headers
+        assert TOKEN not in answer.error and answer.headers["www-authenticate"] == "Bearer"
+    assert guarded.ask("GET", path, headers=bearer(TOKEN)).status in (200, 404)
+
+
+def test_an_upload_without_the_token_is_not_read(guarded: Client) -> None:
+    headers = {"Content-Length": "10000000", "Content-Type": "multipart/form-data; boundary=x"}
+    assert guarded.ask("POST", "/api/search", headers=headers).status == 401
+
+
+def test_page_health_and_document_are_open(guarded: Client) -> None:
+    for path in ("/", "/static/app.js", "/api/health", "/openapi.json"):
+        assert guarded.ask("GET", path).status == 200
+
+
+def test_session_cookie(guarded: Client) -> None:
+    answer = guarded.ask("POST", "/api/session", f'{{"token": "{TOKEN}"}}')
+    cookie = answer.headers["set-cookie"]
+    assert answer.status == 204 and "HttpOnly" in cookie and "SameSite=strict" in cookie
+    assert TOKEN not in cookie and "Secure" not in cookie
+    held = {"Cookie": cookie.partition(";")[0]}
+    assert guarded.ask("GET", "/api/collection", headers=held).status == 200
+    assert guarded.ask("GET", "/api/collection", headers={"Cookie": held["Cookie"][:-1]}).status == 401
+    assert guarded.ask("DELETE", "/api/session", headers=held).status == 204
+    assert guarded.ask("GET", "/api/collection", headers=held).status == 401, "the server must forget it, too"
+    behind = guarded.ask("POST", "/api/session", f'{{"token": "{TOKEN}"}}', {"X-Forwarded-Proto": "https"})
+    assert "Secure" in behind.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("token", ["wrong", "", "\\ud800", "\\u0000", "t\\u00f6ken", TOKEN + "x"])
+def test_wrong_tokens_open_no_session(guarded: Client, token: str) -> None:
+    answer = guarded.ask("POST", "/api/session", f'{{"token": "{token}"}}')
+    assert answer.status == 401 and "set-cookie" not in answer.headers and answer.error
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b'{"token": 1}', b'{"x": "y"}', b"\xff", b"[" * 4000, b"null"]
+)
+def test_what_is_no_token_is_refused(guarded: Client, body: bytes) -> None:
+    assert guarded.ask("POST", "/api/session", body).status == 422
+
+
+def test_a_huge_token_is_not_read(guarded: Client) -> None:
+    assert guarded.ask("POST", "/api/session", b'{"token": "' + b"x" * 100_000 + b'"}').status == 413
+
+
+def test_sessions_are_bounded() -> None:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    access = Access(TOKEN, "photos.lv")
+    request = Request({"type": "http", "headers": [], "scheme": "http", "server": ("x", 1), "path": "/"})
+    cookies = []
+    for _ in range(SESSIONS + 1):
+        response = Response()
+        access.start(request, response)
+        cookies.append(response.headers["set-cookie"].partition(";")[0])
+
+    def opens(cookie: str) -> bool:
+        return access.allows(Request({"type": "http", "headers": [(b"cookie", cookie.encode())]}), None)
+
+    assert not opens(cookies[0]) and opens(cookies[1]) and opens(cookies[-1])
+
+
+def test_only_its_own_names(client: Client) -> None:
+    port = client.port
+    for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", "LOCALHOST"):
+        assert client.get("/api/health", {"Host": host}).status == 200, host
+    for host in (
+        "evil.example",
+        f"evil.example:{port}",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "",
+    ):
+        answer = client.get("/api/collection", {"Host": host})
+        assert answer.status == 403 and "address" in answer.error, host
+
+
+def test_pages_of_other_sites_cannot_post(client: Client, guarded: Client) -> None:
+    own = f"http://127.0.0.1:{client.port}"
+    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert client.upload(b"x", None, **headers).status == 403, headers
+        assert guarded.ask("POST", "/api/session", f'{{"token": "{TOKEN}"}}', headers).status == 403
+    assert client.upload(b"x", None, Origin=own, **{"Sec-Fetch-Site": "same-site"}).status == 403
+    for headers in ({"Origin": own}, {"Sec-Fetch-Site": "same-origin", "Origin": "https://photos.example"}):
+        assert client.upload(b"x", None, **headers).status == 415, headers
+    forwarded = {"Origin": "https://photos.example", "X-Forwarded-Host": "photos.example"}
+    assert client.upload(b"x", None, **forwarded).status == 415
+
+
+def test_refusals_at_the_start(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refusal(*arguments: str) -> str:
+        """What `lingvis serve` says when it does not start."""
+        with pytest.raises(SystemExit) as ended:
+            main(["serve", str(home / "photos.lv"), *arguments])
+        out, err = capsys.readouterr()
+        assert ended.value.code == 2 and err.count("\n") == 1 and out == ""
+        return err
+
+    monkeypatch.delenv("LINGVIS_TOKEN", raising=False)
+    assert "can be reached by others" in refusal("--host", "0.0.0.0", "--port", "0")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert f"port {port} of 127.0.0.1 is in use" in refusal("--port", port)
+    assert "70000" in refusal("--port", "70000")
+    assert "not known" in refusal("--host", "no.such.host.invalid")
+    assert "not an address of this machine" in refusal("--host", "192.0.2.1", "--no-auth")
+    assert "8 letters" in refusal("--token", "short")
+    (tmp_path / "token").write_text("")
+    assert "8 letters" in refusal("--token-file", str(tmp_path / "token"))
+    assert "no such file" in refusal("--token-file", str(tmp_path / "nothing")).lower()
+    assert "exclude" in refusal("--token", TOKEN, "--token-file", str(tmp_path / "token"))
+    assert "exclude" in refusal("--token", TOKEN, "--no-auth")
+    monkeypatch.setenv("LINGVIS_TOKEN", "short")
+    assert "8 letters" in refusal()
+
+
+def test_open_to_all_and_ended_by_ctrl_c(home: Path, tmp_path: Path) -> None:
+    arguments = [str(home / "photos.lv"), "--host", "0.0.0.0", "--no-auth"]
+    with serving(*arguments, env={"LINGVIS_TOKEN": TOKEN}, log=tmp_path / "log") as (port, pid):
+        with socket.create_connection(("127.0.0.1", port)):  # an idle client must not hold it up
+            assert Client(port, {"Host": "photos.example"}).get("/api/collection").status == 200
+            os.kill(pid, signal.SIGINT)
+            start = time.monotonic()
+            _, status = os.waitpid(pid, 0)
+            assert time.monotonic() - start < 5
+        assert os.waitstatus_to_exitcode(status) == 0
+    assert (tmp_path / "log").read_text() == "stopped\n"
+
+
+def _cookie_name(client: Client) -> str:
+    answer = client.ask("POST", "/api/session", f'{{"token": "{TOKEN}"}}')
+    return answer.headers["set-cookie"].partition("=")[0]
