@@ -16,6 +16,8 @@ from claims import claims
 from language_tables import consistency, languages_table
 from plots import draw
 from records import Records
+from scale_tables import hundred_million, measured_speed
+from search_tables import crashes, engines, load, typed
 from studies import (
     dictionary_coverage,
     dictionary_rules,
@@ -226,6 +228,12 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "demo": demo,
     "pooling": pooling,
     "sort": sort,
+    "scale": lambda: measured_speed(read(RESULTS / "scale" / "indexing.json")),
+    "hundred-million": lambda: hundred_million(read(RESULTS / "scale" / "indexing.json")),
+    "search-engines": lambda: engines(RESULTS / "search"),
+    "search-typed": lambda: typed(RESULTS / "search"),
+    "search-load": lambda: load(RESULTS / "search"),
+    "search-crash": lambda: crashes(RESULTS / "search"),
 }
 
 
@@ -261,8 +269,10 @@ def commands() -> str:
         ["evaluate"],
         ["index"],
         ["search"],
+        ["serve"],
         ["bench", "pooling"],
         ["bench", "ranks"],
+        ["bench", "search"],
     ):
         console = Console(width=100, record=True, file=open("/dev/null", "w"), force_terminal=False)  # noqa: SIM115
         app.help_print(words, console=console)

@@ -72,7 +72,8 @@ def hundred_million(record: dict[str, Any]) -> str:
     return (
         f"Measured: {rate:.1f} pictures a second and core, {record['stored_bytes']:,} bytes a row of {record['dim']} "
         f"values, {writer:,} rows a second for the one writer, {record['planner_bytes']:,} bytes of planning a picture. "
-        f"Assumed: embeddings of {DIM:,} values, files of {FILE_BYTES / 1000:.0f} KB, speed that grows with the cores, "
+        f"Assumed: embeddings of {DIM:,} values, files of {FILE_BYTES / 1000:.0f} KB, read and decoded as fast as "
+        f"the measured ones of {record['picture_bytes'] / 1000:.0f} KB (larger ones take longer), speed that grows with the cores, "
         f"storage that feeds them ({rate * FILE_BYTES / 1e6:.1f} MB/s a core), thumbnails as large as the measured "
         f"ones, one bit a value in LanceDB's index, {HNSW_LINKS} bytes of links in pgvector's, {CORE_HOUR} US dollars a "
         f"core hour and {GB_MONTH} a gigabyte and month.\n\n{sizes}\n\n{times}\n\n"

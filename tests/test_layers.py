@@ -27,7 +27,9 @@ STAGES = [
     "stored",
     "evaluation",
     "index",
+    "scale",
     "jobs",
+    "serve",
     "bench",
     "cli",
 ]

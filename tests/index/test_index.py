@@ -326,6 +326,23 @@ def test_languages_are_told_apart(text: str, expected: str) -> None:
     assert LanguageDetector(["en", "de", "fr", "zh-Hans", "zh-Hant", "ar", "tlh"])(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("red", "en"),
+        ("ئىككى بالا", "ug"),
+        ("كلب يجري على الشاطئ", "ar"),
+        ("བྱིས་པ", "bo"),  # py3langid does not know it
+        ("ᠪᠢᠴᠢᠬᠠᠨ", "mn"),
+        ("狗", "zh"),
+        ("犬が走る", "ja"),
+        ("ხე", "en"),  # none of the model's
+    ],
+)
+def test_scripts_tell_languages_apart(text: str, expected: str) -> None:
+    assert LanguageDetector(["en", "ar", "ug", "bo", "mn", "zh", "ja"])(text) == expected
+
+
 def test_one_language_or_unknown_ones_need_no_guessing() -> None:
     assert LanguageDetector(["fr"])("a dog is running") == "fr"
     assert LanguageDetector(["tlh", "qya"])("a dog is running") == "tlh"
@@ -335,20 +352,20 @@ def test_the_command_line(
     model: Path, photos: Path, collection: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (photos / "bad.jpg").write_bytes(b"")
-    collections.index(Path(collection), photos, model=model)
+    collections.index(collection, photos, model=model)
     assert "5 pictures; 5 added, 0 updated, 0 unchanged, 0 pruned" in (told := capsys.readouterr().out)
     assert f"broken, left out: {photos / 'bad.jpg'}: the file is empty" in told
-    collections.index(Path(collection), photos, prune=True, json=True)
+    collections.index(collection, photos, prune=True, json=True)
     assert json.loads(capsys.readouterr().out)["unchanged"] == 5
-    collections.search(Path(collection), "ein Hund", k=2, offset=1, json=True)
+    collections.search(collection, "ein Hund", k=2, offset=1, json=True)
     shown = json.loads(capsys.readouterr().out)
     assert [hit["rank"] for hit in shown] == [2, 3]
     assert list(shown[0])[:3] == ["rank", "score", "path"]
     assert shown[0]["format"] == "png" and Path(shown[0]["path"]).parent == photos
-    collections.search(Path(collection), image=photos / "003.png", k=1, folder=photos, format="PNG")
+    collections.search(collection, image=photos / "003.png", k=1, folder=photos, format="PNG")
     rank, score, path = capsys.readouterr().out.split()
     assert (rank, path) == ("1", str(photos / "003.png")) and float(score) > 0.99
-    collections.search(Path(collection), "dog", after=datetime(2100, 1, 1))
+    collections.search(collection, "dog", after=datetime(2100, 1, 1))
     assert capsys.readouterr() == ("", "nothing found\n")
 
 

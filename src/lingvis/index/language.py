@@ -3,30 +3,93 @@
 from __future__ import annotations
 
 import importlib
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from lingvis.errors import UserError
 
+# Scripts as Unicode names begin, and the languages written in them; all others, and MIXED too, are written in Latin.
+SCRIPTS = {
+    "ARABIC": "ar ckb fa ks ku ps sd ug ur",
+    "ARMENIAN": "hy",
+    "BENGALI": "as bn",
+    "CJK": "ja ko wuu yue zh",
+    "CYRILLIC": "ba be bg ce cv kk ky mk mn os ru sah sr tg tt uk",
+    "DEVANAGARI": "hi mr ne sa",
+    "ETHIOPIC": "am ti",
+    "GEORGIAN": "ka",
+    "GREEK": "el",
+    "GUJARATI": "gu",
+    "GURMUKHI": "pa",
+    "HANGUL": "ko",
+    "HEBREW": "he yi",
+    "HIRAGANA": "ja",
+    "KANNADA": "kn",
+    "KATAKANA": "ja",
+    "KHMER": "km",
+    "LAO": "lo",
+    "MALAYALAM": "ml",
+    "MONGOLIAN": "mn",
+    "MYANMAR": "my",
+    "ORIYA": "or",
+    "SINHALA": "si",
+    "TAMIL": "ta",
+    "TELUGU": "te",
+    "THAI": "th",
+    "TIBETAN": "bo dz",
+}
+MIXED = {"kk", "ku", "sr"}
+KANA = {"HIRAGANA", "KATAKANA"}
+CHINESE = {"wuu", "yue", "zh"}  # a sentence of Chinese characters alone is hardly ever Japanese or Korean
+
 
 class LanguageDetector:
-    """py3langid, restricted to the languages given; those it does not know are never detected."""
+    """By the script, and where several languages share it, by py3langid among these."""
 
     def __init__(self, languages: Sequence[str]) -> None:
         self.languages = list(languages)
         # zh-Hans and pt-BR are zh and pt to the detector; the first of a model's languages answers to the name.
-        names = {lang.split("-")[0].lower(): lang for lang in reversed(self.languages)}
-        self._names: dict[str, str] = {}
-        if len(self.languages) > 1:
+        self._names = {_base(lang): lang for lang in reversed(self.languages)}
+        self._written: dict[str, set[str]] = {
+            script: set(listed.split()) for script, listed in SCRIPTS.items()
+        }
+        elsewhere = set().union(*self._written.values()) - MIXED
+        self._written["LATIN"] = set(self._names) - elsewhere
+        self._identifier: Any = None
+        if len(self._names) > 1:
             self._identifier = _identifier()
-            self._names = {name: lang for name, lang in names.items() if name in self._identifier.labels}
-            self._identifier.set_languages(sorted(self._names))
+            self._identifier.set_languages(sorted(set(self._names) & set(self._identifier.labels)))
 
     def __call__(self, text: str) -> str:
         """The likeliest language; the model's first where nothing speaks for any."""
-        if not self._names or not any(letter.isalpha() for letter in text):
+        script = _script(text)
+        names = set(self._names) & self._written.get(script, set())
+        if script == "CJK" and names & CHINESE:
+            names &= CHINESE
+        if not names:
             return self.languages[0]
-        return self._names[self._identifier.classify(text)[0]]
+        if len(names) == 1:
+            return self._names[names.pop()]
+        ranked = [name for name, _ in self._identifier.rank(text) if name in names]
+        return (
+            self._names[ranked[0]]
+            if ranked
+            else next(lang for lang in self.languages if _base(lang) in names)
+        )
+
+
+def _base(lang: str) -> str:
+    return lang.split("-")[0].lower()
+
+
+def _script(text: str) -> str:
+    """The script of most letters; one kana among Chinese characters makes it Japanese."""
+    counts = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
+    found = [script for script, _ in counts.most_common(1)]
+    kana = KANA & counts.keys()
+    return kana.pop() if found == ["CJK"] and kana else "".join(found)
 
 
 def _identifier() -> Any:

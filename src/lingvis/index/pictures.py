@@ -83,7 +83,7 @@ def _decode(data: bytes, digest: str, preprocessing: Preprocessing) -> Picture:
     allow_heic()
     with Image.open(io.BytesIO(data)) as image:
         width, height = upright_size(image)
-        kind, taken = (image.format or "unknown").lower(), _taken(image)
+        kind, taken = _kind(image), _taken(image)
         cut = cut_of(np.array([0.0, 0.0, width, height]), preprocessing)
         # A JPEG can be decoded at a half, a quarter or an eighth: the smallest that still feeds the backbone.
         scale = min(1.0, preprocessing.size / shorter_side(cut))
@@ -94,6 +94,12 @@ def _decode(data: bytes, digest: str, preprocessing: Preprocessing) -> Picture:
     whole = np.array([[0.0, 0.0, width, height]])
     decoded = Decoded(square[None], whole.astype(np.float32), np.array([[0.0, 0.0, 1.0, 1.0]]))
     return Picture(Facts(digest, width, height, kind, taken, _thumbnail(pixels)), decoded)
+
+
+def _kind(image: Image.Image) -> str:
+    """The format in small letters; phones put several JPEG pictures into one file, of which the first counts."""
+    kind = (image.format or "unknown").lower()
+    return "jpeg" if kind == "mpo" else kind
 
 
 def _taken(image: Image.Image) -> datetime | None:
