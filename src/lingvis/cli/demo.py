@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
+
+PORT = 8000
 
 
-def demo(*, out: Path = Path("demo"), serve: bool = True, json: bool = False) -> None:
-    """Make scenes, extract features, train, evaluate in 14 languages and show the page; offline.
+def demo(*, out: Path = Path("demo"), scenes: int = 3000, serve: bool = True, json: bool = False) -> None:
+    """Make scenes, extract features, train, evaluate in 14 languages, index, search and show the page; offline.
 
     Parameters
     ----------
     out: Path
         Folder for everything the demo makes; what is there already is not made again.
+    scenes: int
+        Number of pictures; fewer are quicker, and teach the model less.
     serve: bool
-        Show the page of results at a local address until Ctrl-C.
+        Show the search page at a local address until Ctrl-C; otherwise a server is started, checked and ended.
     json: bool
         Print the report as JSON.
     """
     from lingvis.cli.output import print_json
     from lingvis.evaluation.report import print_report
-    from lingvis.jobs.demo import run_demo, serve_page
+    from lingvis.index.collection import Collection
+    from lingvis.jobs.demo import COLLECTION, PAGE, run_demo
+    from lingvis.jobs.demo_server import CheckError
 
-    report = run_demo(out)
+    try:
+        report = run_demo(out, scenes=scenes, check=not serve)
+    except CheckError as error:
+        sys.exit(f"lingvis: {error}")
     if json:
         print_json(report)
     else:
         print_report(report)
-        print(f"page of results: {out / 'page' / 'index.html'}")
+        print(f"page of results: {out / PAGE}")
+        _print_questions(report)
     if serve:
-        serve_page(out / "page")
+        from lingvis.serve.run import serve as show
+
+        show(Collection.open(out / COLLECTION), port=_port())
+    elif not json:
+        print(f"\nchecked through a server of its own: {', '.join(report['checked'])}")
+
+
+def _print_questions(report: dict[str, Any]) -> None:
+    print(f"\nquestions to {report['collection']['pictures']} scenes that the model was not trained on")
+    for question in report["questions"]:
+        lang, detected = question["lang"], question["detected"]
+        print(f"\n{lang}  {question['text']}" + (f"  (taken for {detected})" if detected != lang else ""))
+        for hit in question["hits"]:
+            print(f"  {hit['rank']}  {hit['score']:.4f}  {hit['path']}  {hit['caption']}")
+
+
+def _port() -> int:
+    """The usual port, or any free one where somebody else has it."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", PORT))
+        except OSError:
+            return 0
+    return PORT

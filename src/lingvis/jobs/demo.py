@@ -1,10 +1,8 @@
-"""The whole path on the built-in data: scenes -> features -> model -> numbers and a page. Offline."""
+"""The whole path on the built-in data: scenes -> features -> model -> numbers -> a collection to search. Offline."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import http.server
 import sys
 import time
 from collections.abc import Iterator
@@ -15,18 +13,30 @@ from lingvis.artifact import is_artifact
 from lingvis.data.scenes import make_scenes
 from lingvis.features.extract import extract
 from lingvis.hardware import describe_hardware
+from lingvis.index.collection import Collection
+from lingvis.jobs.demo_check import check_server
+from lingvis.jobs.demo_collection import fill, gather
+from lingvis.jobs.demo_questions import ask, example_questions
+from lingvis.jobs.demo_server import serving
 from lingvis.jobs.evaluate import evaluate_runs
 from lingvis.jobs.train import train
 from lingvis.recipes.build import load_recipe
 from lingvis.training.checkpoint import FILE as CHECKPOINT
 
 RECIPE = "demo"
+PAGE = Path("page", "index.html")  # below the demo's folder, like the others
+PICTURES, COLLECTION = Path("unseen"), Path("scenes.lv")
 
 
-def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None) -> dict[str, Any]:
-    """Do every step whose result is not there yet; returns the test report, with the seconds of each step."""
+def run_demo(
+    out: Path, *, scenes: int = 3000, device: str | None = None, check: bool = False
+) -> dict[str, Any]:
+    """Do every step whose result is not there yet; returns the test report, with the seconds of each step.
+
+    check: serve the collection for a moment, and compare what the server answers with the collection itself.
+    """
     recipe = load_recipe(RECIPE)
-    run = out / "model"
+    run, collection = out / "model", out / COLLECTION
     seconds: dict[str, float] = {}
     with _step("scenes", seconds):
         dataset = make_scenes(out / "scenes", scenes=scenes)
@@ -36,26 +46,19 @@ def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None) -> dic
         with _step("train", seconds):
             train(RECIPE, dataset.path, run, resume=(run / CHECKPOINT).exists(), device=device)
     with _step("evaluate", seconds):
-        report = evaluate_runs([run], dataset.path, page=out / "page" / "index.html", device=device)
+        report = evaluate_runs([run], dataset.path, page=out / PAGE, device=device)
+    with _step("index", seconds):
+        gather(dataset, out / PICTURES)
+        indexed = fill(collection, out / PICTURES, run, device=device)
+    with _step("search", seconds):
+        opened = Collection.open(collection, device=device)
+        questions = example_questions(dataset)
+        report["collection"] = {"pictures": indexed.pictures, "added": indexed.added}
+        report["questions"] = [ask(opened, question, out / PICTURES) for question in questions]
+    if check:
+        with _step("check", seconds), serving(collection, device=device) as port:
+            report["checked"] = check_server(port, opened, [question.text for question in questions])
     return {**report, "seconds": seconds, "hardware": describe_hardware()}
-
-
-def serve_page(folder: Path, port: int = 8000) -> None:
-    """Show a folder at a local address until Ctrl-C; another port is taken when this one is in use."""
-    handler = functools.partial(_Quiet, directory=str(folder))
-    try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except OSError:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    with server:
-        print(f"open http://127.0.0.1:{server.server_address[1]}/ in a browser; Ctrl-C ends", flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:
-        """Requests are not worth a line each."""
 
 
 @contextlib.contextmanager

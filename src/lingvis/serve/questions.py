@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from lingvis.index.contract import Filter
+from lingvis.index.moments import from_moment, up_to_moment
 from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS
 
-YEARS = 1800, 2200  # engines count from 1970 on in steps that do not reach much further
 LARGEST = 2**63 - 1
 
 
@@ -38,7 +37,7 @@ class Filters(BaseModel):
     min_size: Bytes | None = Field(None, description="Only files of so many bytes or more.")
     max_size: Bytes | None = Field(None, description="Only files of so many bytes or fewer.")
     format: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]{1,16}$")] | None = Field(
-        None, description="Only this format: jpeg, png, webp, gif, bmp, tiff, mpo or heif."
+        None, description="Only this format: jpeg, png, webp, gif, bmp, tiff or heif."
     )
 
     @model_validator(mode="before")
@@ -56,15 +55,15 @@ class Filters(BaseModel):
     @classmethod
     def _moment(cls, moment: str | None) -> str | None:
         if moment is not None:
-            _parse(moment, time.min)
+            from_moment(moment)
         return moment
 
     def where(self) -> Filter:
         """As a store takes it."""
         return Filter(
             folder=self.folder,
-            after=_parse(self.after, time.min) if self.after is not None else None,
-            before=_parse(self.before, time.max) if self.before is not None else None,
+            after=from_moment(self.after) if self.after is not None else None,
+            before=up_to_moment(self.before) if self.before is not None else None,
             min_size=self.min_size,
             max_size=self.max_size,
             format=self.format,
@@ -97,19 +96,3 @@ class PictureQuestion(Question):
     """A search by a picture, with or without words."""
 
     weight: float = Field(0.5, ge=0, le=1, description="Share of the words where there are some.")
-
-
-def _parse(moment: str, day_part: time) -> datetime:
-    """A date and time; of a mere date its first or last moment."""
-    try:
-        parsed = datetime.fromisoformat(moment)
-    except ValueError as error:
-        raise ValueError("write a date as 2024-05-01, or with a time as 2024-05-01T18:30") from error
-    if parsed.tzinfo is not None:
-        raise ValueError("leave out the time zone: dates of pictures have none")
-    if not YEARS[0] <= parsed.year <= YEARS[1]:
-        raise ValueError(f"use a year from {YEARS[0]} to {YEARS[1]}")
-    try:
-        return datetime.combine(date.fromisoformat(moment), day_part)
-    except ValueError:
-        return parsed

