@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from claims import claims
-from language_tables import consistency, languages_table
+from language_tables import consistency, languages_summary, languages_table
 from plots import draw
 from records import Records
 from scale_tables import hundred_million, measured_speed
@@ -205,6 +205,7 @@ def pooling() -> str:
 # Blocks about runs in many languages.
 LANGUAGES: dict[str, Callable[[Records], str]] = {
     "languages-table": languages_table,
+    "languages-summary": languages_summary,
     "claims": claims,
     "consistency": consistency,
     "liwe-sizes": liwe_sizes,

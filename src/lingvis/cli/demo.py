@@ -48,7 +48,8 @@ def demo(*, out: Path = Path("demo"), scenes: int = 3000, serve: bool = True, js
 
 
 def _print_questions(report: dict[str, Any]) -> None:
-    print(f"\nquestions to {report['collection']['pictures']} scenes that the model was not trained on")
+    print(f"\nquestions to {report['collection']['pictures']} scenes that the model was not trained on, with")
+    print("rank, score, picture and caption of the best answers (the search sees the pictures alone)")
     for question in report["questions"]:
         lang, detected = question["lang"], question["detected"]
         print(f"\n{lang}  {question['text']}" + (f"  (taken for {detected})" if detected != lang else ""))

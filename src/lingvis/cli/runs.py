@@ -102,7 +102,7 @@ def evaluate(
     consistency: str
         Score every query together with its translations: by their mean, or learned on split val.
     save_consistency: bool
-        Keep what --consistency learned has learnt in the model folder.
+        Keep what --consistency learned has learnt in the model folder, for `search --consistency learned`.
     translate_to: str
         Replace every query by its translation in this language, such as en.
     translator: str

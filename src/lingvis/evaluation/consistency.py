@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from lingvis.artifact import WEIGHTS
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.scorers import Floats, Mask
 from lingvis.files import atomic_file
@@ -73,27 +75,35 @@ class LearnedConsistency:
         return found.reshape(scores.shape[1:])
 
     def save(self, folder: Path) -> Path:
-        """Write it beside a model; the languages and their order go with the weights."""
+        """Write it beside a model; the languages in their order and the checksum of that model go with it."""
         with atomic_file(folder / FILE) as temporary:
             weights = {"hidden": np.ascontiguousarray(self.hidden), "out": np.ascontiguousarray(self.out)}
-            save_file(weights, temporary, metadata={"languages": json.dumps(self.languages)})
+            about = {"languages": json.dumps(self.languages), "model": _checksum(folder)}
+            save_file(weights, temporary, metadata=about)
         return folder / FILE
 
     @classmethod
     def load(cls, folder: Path) -> LearnedConsistency:
-        """Read what `save` wrote."""
+        """Read what `save` wrote; refused beside any other model than the one it was fitted for."""
         file = folder / FILE
+        command = (
+            f"lingvis evaluate {folder} DATASET --protocol parallel --consistency learned --save-consistency"
+        )
         if not file.is_file():
-            raise UserError(
-                f"{folder} has no {FILE}; make it with: lingvis evaluate {folder} DATASET "
-                "--protocol flickr8k-ml-parallel --consistency learned --save-consistency"
-            )
+            raise UserError(f"{folder} has no {FILE}; make it with: {command}")
         try:
             with safe_open(file, framework="numpy") as opened:
-                languages = json.loads((opened.metadata() or {})["languages"])
-                return cls(languages, opened.get_tensor("hidden"), opened.get_tensor("out"))
+                about = opened.metadata() or {}
+                kept = cls(
+                    json.loads(about["languages"]), opened.get_tensor("hidden"), opened.get_tensor("out")
+                )
         except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
-            raise UserError(f"{file} is damaged ({error}); delete it and fit it again") from error
+            raise UserError(f"{file} is damaged ({error}); make it again with: {command}") from error
+        if about.get("model") != _checksum(folder):
+            raise UserError(
+                f"{file} was fitted for another model than the one in its folder; fit it again with: {command}"
+            )
+        return kept
 
 
 def combine(consistency: Consistency, scores: Mapping[str, Floats]) -> Floats:
@@ -106,6 +116,12 @@ def combine(consistency: Consistency, scores: Mapping[str, Floats]) -> Floats:
     rest = np.mean(list(scores.values()), axis=0)
     stack = [scores.get(lang, rest) for lang in consistency.languages]
     return consistency(np.stack(stack).astype(np.float32, copy=False))
+
+
+def _checksum(folder: Path) -> str:
+    """SHA-256 of the model's weights; a folder without any is told apart from every model."""
+    weights = folder / WEIGHTS
+    return hashlib.sha256(weights.read_bytes() if weights.is_file() else b"").hexdigest()
 
 
 def fill_missing(scores: Floats, present: Mask) -> None:

@@ -9,15 +9,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError, choices
+from lingvis.evaluation.consistency import LearnedConsistency
 from lingvis.index.asked import decode_open
+from lingvis.index.consistent import check_asked, check_page, in_blocks, rerank
 from lingvis.index.contract import Entry, Filter, Floats, Header, Hit, Statistics, Store
 from lingvis.index.language import LanguageDetector
 from lingvis.index.model import PictureSide, check, describe
 from lingvis.index.pictures import allow_heic
+from lingvis.index.question import Question
 from lingvis.index.stores import open_store, shown
 from lingvis.index.translated import in_all_languages
 from lingvis.text.translators.contract import Translator
@@ -48,6 +49,7 @@ class Collection:
         self._model: Embedder | None = None
         self._header: Header | None = None
         self._detector: LanguageDetector | None = None
+        self._learned: LearnedConsistency | None = None
         # Apart, so that nobody who asks in words waits for a picture; each side computes for one thread at a time.
         self._loading, self._reading, self._looking = threading.RLock(), threading.Lock(), threading.Lock()
         self._encoded = lru_cache(maxsize=REMEMBERED)(self._encode_one)
@@ -90,6 +92,7 @@ class Collection:
         weight: float = 0.5,
         lang: str | None = None,
         translator: Translator | None = None,
+        consistency: str = "mean",
         k: int = 10,
         offset: int = 0,
         where: Filter = EVERYTHING,
@@ -98,14 +101,29 @@ class Collection:
         """Pictures that fit best to a sentence, to all of several, to a picture, or to both.
 
         image: a file by its path, or open for reading; weight: share of the words where there is a picture, too;
-        lang: detected where it is not given; translator: asks in the model's other languages too, and takes the
-        mean of the scores (CLC-A, Burns et al. 2020), which is the score of the mean vector; in_captions: compare
-        with the captions of the pictures instead of the pictures themselves.
+        lang: detected where it is not given; translator: asks in the model's other languages too; consistency: how
+        their scores become one (Burns et al. 2020), by their mean (CLC-A), which is the score of the mean vector, or
+        learned (CLC-C), see index/consistent.py; in_captions: compare with the captions of the pictures instead of
+        the pictures themselves.
         """
+        check_asked(consistency, translator)
         if in_captions:
             self._check_captions()
-        query = self.embed(text, image=image, weight=weight, lang=lang, translator=translator)
-        return self._search(query, k=k, offset=offset, where=where, captions=in_captions)
+        learned = self._consistency() if consistency == "learned" else None
+        asked = self._question(text, image=image, weight=weight, lang=lang, translator=translator)
+        if learned is None:
+            return self._search(asked.together, k=k, offset=offset, where=where, captions=in_captions)
+        by_language = asked.by_language(learned.languages)
+
+        def find(k: int, offset: int) -> list[Hit]:
+            return self._search(asked.together, k=k, offset=offset, where=where, captions=in_captions)
+
+        def order(hits: list[Hit]) -> list[Hit]:
+            with self._asking():
+                items = self.store.items([hit.id for hit in hits])
+            return rerank(hits, items, by_language, learned, captions=in_captions)
+
+        return in_blocks(find, order, k=k, offset=offset)
 
     def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> list[Hit]:
         """Pictures like one of the collection, without that one."""
@@ -127,6 +145,17 @@ class Collection:
         translator: Translator | None = None,
     ) -> Floats:
         """A question as one vector of unit length, float32 [dim]."""
+        return self._question(text, image=image, weight=weight, lang=lang, translator=translator).together
+
+    def _question(
+        self,
+        text: str | Sequence[str] | None,
+        *,
+        image: str | Path | BinaryIO | None,
+        weight: float,
+        lang: str | None,
+        translator: Translator | None,
+    ) -> Question:
         if not 0 <= weight <= 1:
             raise UserError(
                 f"weight {weight} is not allowed; use 0 (the picture alone) to 1 (the words alone)"
@@ -134,20 +163,16 @@ class Collection:
         texts = [text] if isinstance(text, str) else list(text or [])
         if image is None and not any(each.strip() for each in texts):
             raise UserError("there is nothing to search for; give words or a picture")
-        parts = []
-        if texts:
-            parts.append(_unit(np.mean([self._words(each, lang, translator) for each in texts], axis=0)))
-        if image is not None:
-            parts.append(_unit(self._picture(image)))
-        return parts[0] if len(parts) == 1 else _unit(weight * parts[0] + (1 - weight) * parts[1])
+        words = [self._words(each, lang, translator) for each in texts]
+        return Question(words, self._picture(image) if image is not None else None, weight)
 
-    def _words(self, text: str, lang: str | None, translator: Translator | None) -> Floats:
-        """One sentence as a vector, with its translations where there is a translator, float32 [dim]."""
+    def _words(self, text: str, lang: str | None, translator: Translator | None) -> dict[str, Floats]:
+        """The vectors of one sentence and of its translations, where there is a translator, by language."""
         code = self.language_of(text) if lang is None else self._known(lang)
         if translator is None:
-            return self._encoded(text, code)
+            return {code: self._encoded(text, code)}
         asked = in_all_languages(text, code, self.model.languages, translator)
-        return self._encode(list(asked.values()), list(asked)).mean(axis=0)  # type: ignore[no-any-return]
+        return dict(zip(asked, self._encode(list(asked.values()), list(asked)), strict=True))
 
     def _encode_one(self, text: str, lang: str) -> Floats:
         return self._encode([text], [lang])[0]  # type: ignore[no-any-return]
@@ -163,6 +188,14 @@ class Collection:
                 return self.model.encode_images([image])[0]  # type: ignore[no-any-return]
             side = PictureSide(self.model)
             return side([decode_open(image, side.preprocessing)])[0]  # type: ignore[no-any-return]
+
+    def _consistency(self) -> LearnedConsistency:
+        """What was learnt for the model that answers."""
+        with self._loading:
+            if self._learned is None:
+                assert self.model is not None and self._header is not None
+                self._learned = LearnedConsistency.load(Path(self._header.model))
+            return self._learned
 
     def language_of(self, text: str) -> str:
         """The language of a question, among the model's."""
@@ -193,10 +226,7 @@ class Collection:
     def _search(
         self, query: Floats, *, k: int, offset: int, where: Filter, captions: bool = False
     ) -> list[Hit]:
-        if k < 1 or offset < 0:
-            raise UserError(
-                f"cannot give {k} results from place {offset} on; use -k 1 or more, --offset 0 or more"
-            )
+        check_page(k, offset)
         with self._asking():
             return self.store.search(query[None], k=k, offset=offset, where=where, captions=captions)[0]
 
@@ -227,8 +257,3 @@ class Collection:
                 f"the captions of collection {self.address} were embedded by another text side; bring them up to date "
                 f"with: lingvis index {self.address} FOLDER... --model {self._header.model}"
             )
-
-
-def _unit(vector: Floats) -> Floats:
-    unit: Floats = (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
-    return unit

@@ -17,15 +17,24 @@ from lingvis.index.postgres_rows import ENTRY, names, to_conditions, to_entry, t
 CLASSES = ((50, 200), (250, 1000))
 SCANNED = 20_000  # rows of the index that may be looked at until enough have passed a filter
 # Cast to single precision, the distance is no longer what the index is made of: this compares every row, exactly.
-EXACT = sql.SQL("{column}::vector({dim}) <#> %b")
-ALL = sql.SQL(
-    "SELECT {entry}, {exact} AS distance FROM {table} WHERE {passes} ORDER BY distance, path LIMIT %s OFFSET %s"
-)
+EXACT = sql.SQL("{column}::vector({dim}) <#> query")
+# All queries in one statement: 100 of them took 0.65 s with 40,000 x 1024 rows and their index, one by one 1.06 s, where
+# the server was on the same machine.
+ALL = sql.SQL("""
+    SELECT number, best.* FROM unnest(%b::vector[]) WITH ORDINALITY AS asked (query, number),
+    LATERAL (
+        SELECT {entry}, {exact} AS distance FROM {table} WHERE {passes} ORDER BY distance, path LIMIT %s OFFSET %s
+    ) AS best ORDER BY number, distance, path
+""")
 NEAR = sql.SQL("""
-    WITH near AS MATERIALIZED (
-        SELECT {entry}, {column} FROM {table} WHERE {passes} ORDER BY {column} <#> %b LIMIT %s
-    )
-    SELECT {entry}, {exact} AS distance, count(*) OVER () FROM near ORDER BY distance, path LIMIT %s OFFSET %s
+    SELECT number, best.* FROM unnest(%b::vector[], %b::halfvec[]) WITH ORDINALITY AS asked (query, half, number),
+    LATERAL (
+        WITH near AS MATERIALIZED (
+            SELECT {entry}, {column} FROM {table} WHERE {passes} ORDER BY {column} <#> half LIMIT %s
+        )
+        SELECT {entry}, {exact} AS distance FROM near WHERE (SELECT count(*) FROM near) = %s
+        ORDER BY distance, path LIMIT %s OFFSET %s
+    ) AS best ORDER BY number, distance, path
 """)
 
 
@@ -42,17 +51,17 @@ class Searcher:
             "exact": EXACT.format(column=sql.Identifier(column), dim=sql.Literal(dim)),
         }
 
-    def exactly(self, query: Floats, k: int, offset: int, where: Filter) -> list[Hit]:
+    def exactly(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Compare every row that passes."""
         passes, values = to_conditions(where, self._column)
         asked = ALL.format(passes=passes, **self._parts)
-        return _hits(self._rows(asked, [_single(query), *values, k, offset]), offset)
+        return self._hits(asked, [_single(queries), *values, k, offset], len(queries), offset)
 
-    def by_index(self, query: Floats, k: int, offset: int, where: Filter) -> list[Hit]:
+    def by_index(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Compare candidates from the index; every row where they are too few to be sure of the best."""
         candidates = next((many for wanted, many in CLASSES if k + offset <= wanted), None)
         if candidates is None:
-            return self.exactly(query, k, offset, where)
+            return self.exactly(queries, k, offset, where)
         self._cursor.execute(
             # The candidates are put in order afterwards: none need be thrown away for coming late (strict_order).
             "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', %s, true), "
@@ -61,19 +70,22 @@ class Searcher:
         )
         passes, values = to_conditions(where, self._column)
         asked = NEAR.format(passes=passes, **self._parts)
-        rows = self._rows(asked, [*values, to_half(query), candidates, _single(query), k, offset])
-        if not rows or rows[0][-1] < candidates:
-            return self.exactly(query, k, offset, where)
-        return _hits([row[:-1] for row in rows], offset)
+        halfs = [to_half(query) for query in queries]
+        values = [_single(queries), halfs, *values, candidates, candidates, k, offset]
+        found = self._hits(asked, values, len(queries), offset)
+        short = [number for number, hits in enumerate(found) if not hits]
+        for number, hits in zip(short, self.exactly(queries[short], k, offset, where), strict=True):
+            found[number] = hits
+        return found
 
-    def _rows(self, asked: sql.Composed, values: list[Any]) -> list[tuple[Any, ...]]:
-        return self._cursor.execute(asked, values).fetchall()
+    def _hits(self, asked: sql.Composed, values: list[Any], queries: int, offset: int) -> list[list[Hit]]:
+        """Rows of the query's number, entry and distance, the negative product; best first, equal ones by path."""
+        found: list[list[Hit]] = [[] for _ in range(queries)]
+        for number, *entry, distance in self._cursor.execute(asked, values) if queries else ():
+            hits = found[number - 1]
+            hits.append(Hit(offset + len(hits) + 1, -float(distance), to_entry(entry)))
+        return found
 
 
-def _single(query: Floats) -> Vector:
-    return Vector(query.astype(np.float32))
-
-
-def _hits(rows: list[tuple[Any, ...]], offset: int) -> list[Hit]:
-    """Rows of entry and distance, the negative product; best first, equal ones by path."""
-    return [Hit(rank, -float(row[-1]), to_entry(row[:-1])) for rank, row in enumerate(rows, start=offset + 1)]
+def _single(queries: Floats) -> list[Vector]:
+    return [Vector(query) for query in queries.astype(np.float32)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import LiteralString
 
 from psycopg import sql
 from psycopg.types.json import Jsonb
@@ -69,15 +70,30 @@ def missing(address: Address) -> UserError:
 def create(connection: Connection, address: Address, header: Header) -> None:
     """A new empty table; the one that was in use is dropped."""
     found = connection.execute(SELECT, [address.collection]).fetchone()
-    (number,) = connection.execute("SELECT nextval('lingvis_table_number')").fetchone() or (0,)
-    connection.execute(create_table(f"lingvis_items_{number}", header.dim))
-    connection.execute(
-        "INSERT INTO lingvis_collections (name, table_number, header) VALUES (%s, %s, %s) "
-        "ON CONFLICT (name) DO UPDATE SET table_number = excluded.table_number, header = excluded.header",
-        [address.collection, number, Jsonb(header.model_dump())],
+    _enter(
+        connection,
+        address,
+        header,
+        "UPDATE SET table_number = excluded.table_number, header = excluded.header",
     )
     if found is not None:
         connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(found[1])))
+
+
+def add(connection: Connection, address: Address, header: Header) -> None:
+    """A new empty table, unless there is one; who comes second waits until the first is done."""
+    _enter(connection, address, header, "NOTHING")
+
+
+def _enter(connection: Connection, address: Address, header: Header, otherwise: LiteralString) -> None:
+    (number,) = connection.execute("SELECT nextval('lingvis_table_number')").fetchone() or (0,)
+    entered = connection.execute(
+        "INSERT INTO lingvis_collections (name, table_number, header) VALUES (%s, %s, %s) "
+        f"ON CONFLICT (name) DO {otherwise} RETURNING name",
+        [address.collection, number, Jsonb(header.model_dump())],
+    )
+    if entered.fetchone() is not None:
+        connection.execute(create_table(f"lingvis_items_{number}", header.dim))
 
 
 def write_header(connection: Connection, address: Address, header: Header) -> None:

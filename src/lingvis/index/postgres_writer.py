@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 
+import psycopg
 from pgvector.psycopg import register_vector
 from psycopg import sql
 
 from lingvis.errors import UserError
 from lingvis.index.postgres_address import Address
 from lingvis.index.postgres_connection import Connection, Result, open_connection, patiently
+
+SHARED, ALONE = "pg_try_advisory_lock_shared", "pg_try_advisory_lock"
+HOLDERS = """
+    SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND ((classid::bigint << 32) | objid::bigint) = %s
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
 
 
 class Writer:
@@ -23,7 +31,7 @@ class Writer:
 
     def alone(self) -> None:
         """Shut all others out until the end, or say that somebody else is writing."""
-        self.run(lambda connection: self._lock(connection, "pg_try_advisory_lock"))
+        self.run(lambda connection: self._lock(connection, ALONE))
         self._alone = True
 
     def run(self, action: Callable[[Connection], Result]) -> Result:
@@ -40,15 +48,18 @@ class Writer:
     def close(self) -> None:
         """Free the lock."""
         if self._connection is not None:
+            # The server would notice some time after the end of the connection; who looks next must see it free.
+            with contextlib.suppress(psycopg.Error):
+                self._connection.execute("SELECT pg_advisory_unlock_all()")
             self._connection.close()
 
     def _join(self) -> Connection:
         connection = open_connection(self._address)
         try:
             register_vector(connection)
-            self._lock(connection, "pg_try_advisory_lock_shared")
+            self._lock(connection, SHARED)
             if self._alone:
-                self._lock(connection, "pg_try_advisory_lock")
+                self._lock(connection, ALONE)
         except BaseException:
             connection.close()
             raise
@@ -63,11 +74,26 @@ class Writer:
 
 def takes_care(connection: Connection, address: Address) -> bool:
     """Whether the connection has the care of the search index from now on; else another process has it."""
-    return _locked(connection, "pg_try_advisory_lock", address, "care")
+    return _locked(connection, ALONE, address, "care")
+
+
+def joins(connection: Connection, address: Address) -> bool:
+    """Whether the connection counts as a writer from now on; else somebody wants to be alone."""
+    return _locked(connection, SHARED, address, "write")
+
+
+def is_written(connection: Connection, address: Address) -> bool:
+    """Whether anybody writes to the collection now."""
+    return connection.execute(HOLDERS, [_key(address, "write")]).fetchone() is not None
 
 
 def _locked(connection: Connection, function: str, address: Address, purpose: str) -> bool:
-    digest = hashlib.blake2b(f"lingvis/{address.collection}/{purpose}".encode(), digest_size=8).digest()
     asked = sql.SQL("SELECT {}(%s)").format(sql.Identifier(function))
-    (got,) = connection.execute(asked, [int.from_bytes(digest, "big", signed=True)]).fetchone() or (False,)
+    (got,) = connection.execute(asked, [_key(address, purpose)]).fetchone() or (False,)
     return bool(got)
+
+
+def _key(address: Address, purpose: str) -> int:
+    """The number that a lock goes by."""
+    digest = hashlib.blake2b(f"lingvis/{address.collection}/{purpose}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)

@@ -15,7 +15,7 @@ from lingvis.index.entries import moved_item, new_item
 from lingvis.index.model import PictureSide, check, describe
 from lingvis.index.notes import NoteReader
 from lingvis.index.pictures import Same
-from lingvis.index.stores import create_store, open_store, store_exists
+from lingvis.index.stores import create_store, open_store, shown, store_exists
 from lingvis.index.walk import Found, walk
 from lingvis.index.workers import Embedded, Here, Outcome, Workers
 from lingvis.progress import ProgressBar
@@ -210,17 +210,17 @@ class Indexer:
 
 def _load_model(collection: str, model: Path | None, device: str | None) -> tuple[Embedder, Header]:
     if model is None and not store_exists(collection):
-        raise UserError(f"collection {collection} is new; say which model shall fill it with --model RUN")
+        raise UserError(f"collection {shown(collection)} is new; say which model shall fill it with --model RUN")
     run = model or Path(open_store(collection).header.model)
     embedder = Embedder.load(run, device=device)
     return embedder, describe(embedder, run)
 
 
 def _open(collection: str, header: Header, *, rebuild: bool) -> Store:
-    if rebuild or not store_exists(collection):
-        return create_store(collection, header)
-    store = open_store(collection)
-    check(collection, store.header, header)
+    # Of two first runs at the same time one makes the collection, and the other opens it.
+    new = rebuild or not store_exists(collection)
+    store = create_store(collection, header, replace=rebuild) if new else open_store(collection)
+    check(shown(collection), store.header, header)
     return store
 
 
