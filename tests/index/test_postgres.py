@@ -349,7 +349,7 @@ def test_the_index_finds_what_comparing_every_row_finds(
 ) -> None:
     store, draw = indexed
     assert hnsw_indexes(database) == ["lingvis_items_1_embedding_hnsw"]  # 1,500 notes are too few
-    queries = draw(20)
+    queries = draw(10)
     filters = [Filter(), Filter(max_size=1500), Filter(folder="/m/7"), Filter(min_size=100, max_size=2990)]
     pages = [(10, 0), (10, 10), (200, 0), (300, 0)]
     asked = [(where, k, offset) for where in filters for k, offset in pages]

@@ -115,6 +115,13 @@ def test_rows_come_back_as_they_went_in(address: str, store: Store) -> None:
     assert again.entry("' OR 1=1 --") is None
     assert again.thumbnail("nothing") is None
     assert again.items([]) == again.items(["nothing"]) == []
+    for captions in (False, True):
+        held = {i.entry.id: i.note_embedding if captions else i.embedding for i in ITEMS}
+        vectors = again.vectors([*held, "nothing"], captions=captions)
+        assert vectors.keys() == {id for id, vector in held.items() if vector is not None}
+        for id, vector in vectors.items():
+            np.testing.assert_array_equal(vector, held[id])
+    assert again.vectors([]) == {}
     known = sorted((row.id, row.hash, row.note) for row in again.known())
     assert known == [(i.entry.id, i.entry.hash, i.entry.note) for i in ITEMS]
     numbers = again.statistics()

@@ -134,6 +134,10 @@ def same(hits: Sequence[Hit], expected: Sequence[tuple[str, float]], first: int 
     assert [hit.rank for hit in hits] == list(range(first, first + len(hits)))
 
 
+def by_id(items: Sequence[Item]) -> dict[str, Floats]:
+    return {item.entry.id: item.embedding for item in items}
+
+
 def test_every_page_is_cut_from_one_order(opened: Collection, items: list[Item]) -> None:
     expected = naive(items, vectors(opened, PHRASES[0]), weights())
 
@@ -168,11 +172,11 @@ def test_a_perceptron_that_has_learnt_nothing_keeps_the_order_of_the_mean(
     mean = opened.search("a red dog", lang="en", translator=PhraseBook(), k=BLOCK)
     asked = vectors(opened, PHRASES[0])
     start = LearnedConsistency.start(LANGS)
-    again = rerank(mean[::-1], items, asked, start, captions=False)
+    again = rerank(mean[::-1], by_id(items), asked, start)
     assert [hit.id for hit in again] == [hit.id for hit in mean]
-    there = rerank(mean, items[:100], asked, start, captions=False)  # the others were deleted meanwhile
+    there = rerank(mean, by_id(items[:100]), asked, start)  # the others were deleted meanwhile
     assert {hit.id for hit in there} == {hit.id for hit in mean} & {item.entry.id for item in items[:100]}
-    assert rerank(mean, [], asked, start, captions=False) == []
+    assert rerank(mean, {}, asked, start) == []
 
 
 def test_copies_of_a_picture_have_one_score_and_are_ordered_by_path(
@@ -181,7 +185,7 @@ def test_copies_of_a_picture_have_one_score_and_are_ordered_by_path(
     for number, count in enumerate(range(3, 60)):
         copies = [replace(item, embedding=items[number].embedding) for item in items[:count]]
         hits = [Hit(1, 0.0, item.entry) for item in copies]
-        found = rerank(hits, copies, vectors(opened, PHRASES[0]), weights(seed=number), captions=False)
+        found = rerank(hits, by_id(copies), vectors(opened, PHRASES[0]), weights(seed=number))
         assert len({hit.score for hit in found}) == 1
         assert [hit.path for hit in found] == sorted(item.entry.path for item in copies)
 

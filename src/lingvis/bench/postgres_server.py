@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from lingvis.errors import UserError
@@ -48,10 +48,14 @@ class PostgresServer:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._runs_as = "nobody" if os.geteuid() == 0 else None
-        if self._runs_as is not None:
+        self._identity: dict[str, Any] = {}  # of the server's processes; none: our own
+        if os.geteuid() == 0:
+            import pwd
+
             _check_reachable(self.folder)
-            shutil.chown(self.folder, self._runs_as)
+            nobody = pwd.getpwnam("nobody")
+            self._identity = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+            self._hand_over(self.folder)
         if not (self._data / "PG_VERSION").exists():
             self._initialise()
         self.password = (self.folder / "password").read_text()
@@ -77,7 +81,7 @@ class PostgresServer:
             command += ["-c", f"{name}={value}"]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdout=log, stderr=log, user=self._runs_as, cwd=self.folder
+                command, stdout=log, stderr=log, cwd=self.folder, **self._identity
             )
         end = time.monotonic() + START_SECONDS
         while True:
@@ -114,15 +118,15 @@ class PostgresServer:
         secret = self.folder / "password"
         secret.touch(mode=0o600)
         secret.write_text(f"{secrets.token_urlsafe(16)}&")  # with a sign that an address has to quote
-        if self._runs_as is not None:
-            shutil.chown(secret, self._runs_as)
-        subprocess.run(
-            _initdb(self._bin, self._data, secret),
-            check=True,
-            capture_output=True,
-            user=self._runs_as,
-            cwd=self.folder,
-        )
+        self._hand_over(secret)
+        command = _initdb(self._bin, self._data, secret)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, **self._identity)
+        if done.returncode:
+            raise RuntimeError(f"the server's data could not be made: {done.stderr}")
+
+    def _hand_over(self, path: Path) -> None:
+        if self._identity:
+            os.chown(path, self._identity["user"], self._identity["group"])
 
 
 def stop_left_over(folder: Path) -> None:

@@ -120,18 +120,18 @@ class Collection:
 
         def order(hits: list[Hit]) -> list[Hit]:
             with self._asking():
-                items = self.store.items([hit.id for hit in hits])
-            return rerank(hits, items, by_language, learned, captions=in_captions)
+                vectors = self.store.vectors([hit.id for hit in hits], captions=in_captions)
+            return rerank(hits, vectors, by_language, learned)
 
         return in_blocks(find, order, k=k, offset=offset)
 
     def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> list[Hit]:
         """Pictures like one of the collection, without that one."""
         with self._asking():
-            found = self.store.items([id])
-        if not found:
+            vector = self.store.vectors([id]).get(id)
+        if vector is None:
             raise UserError(f"collection {self.address} has no picture {id!r}; take the id from a search")
-        hits = self._search(found[0].embedding, k=k + offset + 1, offset=0, where=where)
+        hits = self._search(vector, k=k + offset + 1, offset=0, where=where)
         others = [hit for hit in hits if hit.id != id][offset : offset + k]
         return [Hit(rank, hit.score, hit.entry) for rank, hit in enumerate(others, start=offset + 1)]
 

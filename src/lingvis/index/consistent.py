@@ -13,7 +13,7 @@ import numpy as np
 
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.consistency import Consistency, combine
-from lingvis.index.contract import Floats, Hit, Item
+from lingvis.index.contract import Floats, Hit
 from lingvis.index.exact import ranked
 from lingvis.text.translators.contract import Translator
 
@@ -57,17 +57,14 @@ def in_blocks(
 
 def rerank(
     hits: Sequence[Hit],
-    items: Sequence[Item],
+    vectors: Mapping[str, Floats],
     asked: Mapping[str, Floats],
     consistency: Consistency,
-    *,
-    captions: bool,
 ) -> list[Hit]:
-    """Hits with the scores of `consistency`, best first; a picture that is no longer among the items is left out.
+    """Hits with the scores of `consistency`, best first; a picture without a vector is left out.
 
-    asked: the question by language, unit vectors [dim]; captions: compare with the notes instead of the pictures.
+    vectors: of the pictures or their notes, by id; asked: the question by language, unit vectors [dim].
     """
-    vectors = {item.entry.id: item.note_embedding if captions else item.embedding for item in items}
     there = [(hit.entry, vector) for hit in hits if (vector := vectors.get(hit.id)) is not None]
     if not there:
         return []

@@ -93,7 +93,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result: rank from 1 on over all pages, score is the cosine."""
+    """One result: rank from 1 on over all pages; score: the cosine, or with learnt consistency what it gives."""
 
     rank: int
     score: float
@@ -158,6 +158,10 @@ class Store(Protocol):
 
     def items(self, ids: Sequence[str]) -> list[Item]:
         """Whole rows, those that exist, in no order."""
+        ...
+
+    def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
+        """Embeddings of pictures, or of their notes, by id, those that exist."""
         ...
 
     def entry(self, id: str) -> Entry | None:

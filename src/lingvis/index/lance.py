@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +28,7 @@ from lingvis.index.rows import (
     to_entries,
     to_items,
     to_known,
+    to_matrix,
     to_table,
 )
 
@@ -117,6 +119,16 @@ class LanceStore:
         """Whole rows."""
         self._refresh()
         return to_items(self._rows(None, _among(ids)).to_arrow()) if ids else []
+
+    def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
+        """Embeddings by id."""
+        self._refresh()
+        if not ids:
+            return {}
+        column = NOTES if captions else PICTURES
+        rows = self._rows(["id", column], f"{_among(ids)} AND {column} IS NOT NULL").to_arrow()
+        matrix = to_matrix(rows[column], self.header.dim).astype(np.float32)
+        return dict(zip(rows["id"].to_pylist(), matrix, strict=True))
 
     def entry(self, id: str) -> Entry | None:
         """What is known of one picture."""

@@ -13,6 +13,7 @@ from lingvis.index import postgres_hnsw as hnsw
 from lingvis.index import postgres_state as states
 from lingvis.index.contract import Entry, Filter, Floats, Header, Hit, Item, Known, Statistics
 from lingvis.index.postgres_address import Address
+from lingvis.index.postgres_care import build_due
 from lingvis.index.postgres_connection import Connection, Pool, Result, ask
 from lingvis.index.postgres_migrations import migrate
 from lingvis.index.postgres_rows import (
@@ -24,10 +25,11 @@ from lingvis.index.postgres_rows import (
     to_entry,
     to_item,
     to_text,
+    to_vector,
     upsert_rows,
 )
 from lingvis.index.postgres_search import Searcher
-from lingvis.index.postgres_writer import Writer, is_written, joins, takes_care
+from lingvis.index.postgres_writer import Writer
 
 # Every row is compared up to here. Measured with 30,000 x 1024 on 2 cores: 38 ms a query, against 10 ms with the index,
 # which takes 16 s to build; beyond, comparing alone would use up the 50 ms that a question may take.
@@ -136,6 +138,11 @@ class PostgresStore:
         """Whole rows."""
         return [to_item(row) for row in self._among(ids, list(COLUMNS))]
 
+    def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
+        """Embeddings by id."""
+        rows = self._among(ids, ["id", "note_embedding" if captions else "embedding"])
+        return {from_text(id): to_vector(half) for id, half in rows if half is not None}
+
     def entry(self, id: str) -> Entry | None:
         """What is known of one picture."""
         return next((to_entry(row) for row in self._among([id], ENTRY)), None)
@@ -187,19 +194,7 @@ class PostgresStore:
             self._wants_care = True
 
     def _care(self, connection: Connection) -> None:
-        """Build what is due, unless others still write, another process is at it or the role may not."""
-        state = states.read_state(connection, self._address)
-        table, dim = state.table, state.header.dim
-        allowed = dim <= hnsw.LONGEST and hnsw.owns(connection, table)
-        if not allowed or is_written(connection, self._address) or not takes_care(connection, self._address):
-            return
-        there = hnsw.indexes(connection, table)
-        for column in (PICTURES, NOTES):
-            if not there.get(hnsw.index_name(table, column), False):
-                held = sql.SQL("SELECT count({}) FROM {}").format(*map(sql.Identifier, (column, table)))
-                (rows,) = connection.execute(held).fetchone() or (0,)
-                if rows * dim > EXACT_VALUES and joins(connection, self._address):
-                    hnsw.build(connection, table, column, dim=dim, rows=rows)
+        build_due(connection, self._address, (PICTURES, NOTES), exact_values=EXACT_VALUES)
 
     def _among(self, ids: Sequence[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
         select = sql.SQL("SELECT {columns} FROM {table} WHERE id = ANY(%s)")

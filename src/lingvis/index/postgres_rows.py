@@ -102,7 +102,9 @@ def to_entry(row: Sequence[Any]) -> Entry:
 def to_item(row: Sequence[Any]) -> Item:
     """All columns, in their order."""
     thumbnail, embedding, noted = row[len(ENTRY) :]
-    return Item(to_entry(row[: len(ENTRY)]), _vector(embedding), bytes(thumbnail), noted and _vector(noted))
+    return Item(
+        to_entry(row[: len(ENTRY)]), to_vector(embedding), bytes(thumbnail), noted and to_vector(noted)
+    )
 
 
 def to_conditions(where: Filter, column: str) -> tuple[sql.Composed, list[Any]]:
@@ -138,5 +140,6 @@ def to_half(vector: Floats) -> HalfVector:
     return HalfVector(vector.astype(np.float16))
 
 
-def _vector(value: HalfVector) -> Floats:
+def to_vector(value: HalfVector) -> Floats:
+    """As callers take vectors: in single precision."""
     return value.to_numpy().astype(np.float32)

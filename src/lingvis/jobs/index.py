@@ -210,7 +210,9 @@ class Indexer:
 
 def _load_model(collection: str, model: Path | None, device: str | None) -> tuple[Embedder, Header]:
     if model is None and not store_exists(collection):
-        raise UserError(f"collection {shown(collection)} is new; say which model shall fill it with --model RUN")
+        raise UserError(
+            f"collection {shown(collection)} is new; say which model shall fill it with --model RUN"
+        )
     run = model or Path(open_store(collection).header.model)
     embedder = Embedder.load(run, device=device)
     return embedder, describe(embedder, run)
