@@ -161,8 +161,15 @@ def main() -> None:
             for number in range(args.kills):
                 # One moment in each of as many equal parts of the time, so that no part is left out.
                 moment = there + (over - there) * (number + rng.random()) / args.kills
-                rounds.append(one_kill(place(f"kill-{number}"), images, model, moment, expected))
-                print(rounds[-1], flush=True)
+                attempt = 0
+                while True:
+                    rounds.append(
+                        one_kill(place(f"kill-{number}-{attempt}"), images, model, moment, expected)
+                    )
+                    print(rounds[-1], flush=True)
+                    if not rounds[-1]["finished_before"]:
+                        break
+                    moment, attempt = moment * 0.8, attempt + 1  # this run was quicker than the first
     wrong = ("missing", "twice", "unknown", "lost", "wrong_vectors")
     record = {
         **conditions(benchmark="kill -9 while indexing", seed=SEED),
@@ -175,7 +182,7 @@ def main() -> None:
         "rounds": rounds,
     }
     write_json(args.out, record)
-    if record["rounds_without_fault"] < args.kills:
+    if record["rounds_without_fault"] < len(rounds):
         sys.exit("a kill has done harm; look at the record")
 
 
