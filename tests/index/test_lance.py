@@ -61,6 +61,103 @@ def test_an_index_is_built_beyond_the_limit_and_finds_the_same(
     np.testing.assert_allclose(indexed[0][0].score, exact[0][0].score, atol=1e-3)
 
 
+def many(store: LanceStore, count: int, *, copies: int = 0) -> list[Item]:
+    """Rows whose first `copies` have one vector; every fiftieth lies in a folder of its own."""
+    made = [make_item(number, seed=9) for number in range(count)]
+    made = [
+        replace(
+            item,
+            entry=replace(item.entry, path=f"/p/{'few' if n % 50 == 0 else 'many'}/{n:04}"),
+            embedding=made[0].embedding if n < copies else item.embedding,
+        )
+        for n, item in enumerate(made)
+    ]
+    with store.writing():
+        store.upsert(made)
+        store.maintain()
+    return made
+
+
+@pytest.fixture
+def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LanceStore:
+    """An empty store that has an index of forty partitions from 800 rows on, of which two are looked into."""
+    for name, value in {"EXACT_VALUES": 0, "PARTITION": 20, "PROBED": 0, "PROBED_LEAST": 2}.items():
+        monkeypatch.setattr(lance, name, value)
+    return LanceStore.create(tmp_path / "indexed.lv", HEADER)
+
+
+def test_a_narrow_filter_finds_all_that_passes(indexed: LanceStore) -> None:
+    made = many(indexed, 800)
+    few = {item.entry.id for item in made if "/few/" in item.entry.path}
+    for number in range(10):
+        query = make_item(number, seed=3).embedding
+        (hits,) = indexed.search(query[None], k=20, where=Filter(folder="/p/few"))
+        assert {hit.id for hit in hits} == few
+
+
+def test_pages_of_the_index_never_overlap(indexed: LanceStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lance, "PROBED_LEAST", 20)
+    made = many(indexed, 800, copies=40)
+    copies = {item.entry.id for item in made[:40]}
+    for size in (10, 48):
+        found = [
+            hit
+            for offset in range(0, 240, size)
+            for hit in indexed.search(made[0].embedding[None], k=size, offset=offset, where=Filter())[0]
+        ]
+        assert len({hit.id for hit in found}) == len(found) == 240
+        assert {hit.id for hit in found[:40]} == copies
+        assert [hit.path for hit in found[:40]] == sorted(hit.path for hit in found[:40])
+
+
+def test_an_index_that_a_kill_left_beside_a_newer_one_goes(indexed: LanceStore) -> None:
+    many(indexed, 800)
+    (old,) = [index.name for index in indexed._table.list_indices() if index.columns == ["embedding"]]
+    from lancedb.index import IvfRq
+
+    with indexed.writing():
+        config = IvfRq(distance_type="dot", num_partitions=4)
+        indexed._table.create_index("embedding", config=config, name="embedding_4")
+        indexed.maintain()
+    assert [i.name for i in indexed._table.list_indices() if i.columns == ["embedding"]] == [old]
+
+
+def unflushed(store: LanceStore) -> list[Path]:
+    """Write rows as a writer does that a power cut hits before it flushes; gives the files of these."""
+    table = store.folder / f"{store._name}.lance"
+    before = set(table.rglob("*"))
+    with store.writing(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "_sync", lambda: None)
+        store.upsert([make_item(1000), make_item(1001)])
+    return [path for path in sorted(set(table.rglob("*")) - before) if path.is_file()]
+
+
+@pytest.mark.parametrize("lost", ["none", "manifest", "lance", "all"])
+def test_a_power_cut_costs_only_what_was_not_flushed(store: LanceStore, lost: str) -> None:
+    for path in unflushed(store):
+        if lost == "all" or path.suffix == f".{lost}":
+            path.write_bytes(b"")
+    again = LanceStore(store.folder)
+    assert again.count() == len(list(again.known())) == COUNT
+    assert again.search(ITEMS[7].embedding[None], k=1, where=Filter())[0][0].id == ITEMS[7].entry.id
+    with again.writing():
+        assert len(list(again.known())) == COUNT
+        again.upsert([make_item(1000)])
+        again._optimize()
+    assert LanceStore(store.folder).count() == again.count() == store.count() == COUNT + 1
+
+
+def test_readers_see_rows_once_they_are_flushed(store: LanceStore) -> None:
+    reader = LanceStore(store.folder)
+    with store.writing():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store, "_sync", lambda: None)
+            store.upsert([make_item(1000)])
+        assert (reader.count(), store.count()) == (COUNT, COUNT + 1)
+        store.upsert([make_item(1001)])
+        assert reader.count() == COUNT + 2
+
+
 def test_merging_small_files_changes_nothing(store: LanceStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lance, "FEW_FILES", 1)
     reader = LanceStore(store.folder)

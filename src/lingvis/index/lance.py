@@ -19,7 +19,8 @@ from lingvis.index.conditions import quote, to_sql
 from lingvis.index.contract import Entry, Filter, Floats, Header, Hit, Item, Known, Statistics
 from lingvis.index.durable import FolderSync, one_writer
 from lingvis.index.exact import ExactIndex, ranked
-from lingvis.index.lance_folder import FILE, connect, create_folder, read_header, write_header
+from lingvis.index.lance_folder import FILE, create_folder, open_table, read_header, write_header
+from lingvis.index.lance_versions import flushed, go_back, record
 from lingvis.index.rows import (
     ENTRY,
     KNOWN,
@@ -36,12 +37,18 @@ from lingvis.index.rows import (
 # 7 ms with the index below (recall@10 0.998 on clustered vectors), which costs 9 s to build; at twice the size exact
 # search alone would use up the 50 ms that a question may take.
 EXACT_VALUES = 50_000_000
-# Rows of a partition, and the share of partitions that a query looks into (20 at least). Smaller partitions found no
-# more and took 25 times as long to train.
-PARTITION, PROBED = 2000, 0.2
+# Rows of a partition, and how many partitions a query looks into: some, and a share of all. Recall@10 of 100,000 x
+# 1024 clustered vectors (50 partitions) with 20 of them 0.98, with 30 0.99, with 40 1.00, at nearly the same speed.
+# Smaller partitions found no more and took 25 times as long to train.
+PARTITION, PROBED_LEAST, PROBED = 2000, 30, 0.2
+PLACES = (
+    250,
+    1000,
+    4000,
+)  # results that a question is asked for at least, so that its pages agree with one another
 # Candidates by quantised vectors for each result, compared again by the stored ones: a bit a value tells less of a
-# short vector, so these need more. Recall@10 of 20,000 rows with 10: 1.00 at 1024 values, 0.98 at 256, 0.85 at 64.
-REFINED, REFINED_VALUES = 10, 8192
+# short vector, so these need more.
+REFINED, REFINED_VALUES = 2, 1024
 LOOKED_UP = (
     10_000  # rows from which an index on ids pays: finding one row takes 7 ms at 100,000 instead of 12 to 21
 )
@@ -49,6 +56,7 @@ UNINDEXED = 4096  # rows that may wait for an index; until then each query compa
 # Merging small files rewrites all of them: it waits until they have grown by a quarter, so that it stays cheap overall.
 FEW_FILES, ROWS_A_FILE = 64, 256
 OLD = timedelta(minutes=10)  # replaced files stay that long, for readers that are at it
+FOREVER = timedelta(days=36500)
 RELOAD_SHARE = 0.1  # the share of time that a reader may spend on following a writer
 TRIES = 5
 
@@ -57,26 +65,20 @@ class LanceStore:
     """Folder with collection.json, which names the table in use, and that table; a rebuild starts a new one."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self._writing = folder, False
         self._opening = threading.RLock()
         self._open()
 
     @classmethod
-    def create(cls, folder: Path, header: Header) -> LanceStore:
-        """A new empty collection, in the place of one that may be there."""
-        create_folder(folder, header)
+    def create(cls, folder: Path, header: Header, *, replace: bool = True) -> LanceStore:
+        """A new empty collection; one that is there is emptied, or opened as it is unless it is to be replaced."""
+        create_folder(folder, header, replace=replace)
         return cls(folder)
 
     def _open(self) -> None:
-        self.header, name = read_header(self.folder)
-        try:
-            self._table: Any = connect(self.folder).open_table(name)
-        except (ValueError, RuntimeError, OSError) as error:
-            raise UserError(
-                f"collection {self.folder} is damaged (its table {name} cannot be opened); index the pictures into a "
-                "new one"
-            ) from error
-        self._sync = FolderSync(self.folder / f"{name}.lance")
+        self.header, self._name = read_header(self.folder)
+        self._table: Any = open_table(self.folder, self._name)
+        self._files = FolderSync(self.folder / f"{self._name}.lance")
         self._exact: dict[str, tuple[int, ExactIndex]] = {}
         self._load_from = 0.0
         self._stamp = (self.folder / FILE).stat().st_mtime_ns
@@ -92,8 +94,14 @@ class LanceStore:
         """Hold this around all writes."""
         with one_writer(self.folder):
             self._refresh()
-            self._sync()
-            yield
+            self._table.checkout_latest()
+            go_back(self._table, self.folder, self._name)
+            self._writing = True
+            try:
+                self._sync()
+                yield
+            finally:
+                self._writing = False
 
     def known(self) -> Iterator[Known]:
         """Every row."""
@@ -167,10 +175,12 @@ class LanceStore:
         """Best rows of each query: exactly in memory while they are few, else by the engine's index."""
         self._refresh()
         column = NOTES if captions else PICTURES
-        rows = self._table.count_rows(f"{NOTES} IS NOT NULL" if captions else None)
+        rows = self._held(column)
         if rows * self.header.dim <= EXACT_VALUES:
             return self._in_memory(column).search(queries, k=k, offset=offset, where=where)
-        return [self._by_engine(query, column, rows, k + offset, where)[offset:] for query in queries]
+        return [
+            self._by_engine(query, column, rows, k + offset, where)[offset : offset + k] for query in queries
+        ]
 
     def maintain(self) -> None:
         """Merge small files and bring the search indexes up to date, as far as it pays."""
@@ -178,8 +188,7 @@ class LanceStore:
         if self._table.stats()["fragment_stats"]["num_fragments"] > FEW_FILES + rows // ROWS_A_FILE:
             self._optimize()
         for column in (PICTURES, NOTES):
-            held = int(self._table.count_rows(f"{column} IS NOT NULL"))
-            if held * self.header.dim > EXACT_VALUES:
+            if (held := self._held(column)) * self.header.dim > EXACT_VALUES:
                 self._index(column, held)
         if rows > LOOKED_UP:
             self._index_ids()
@@ -190,14 +199,20 @@ class LanceStore:
         from lancedb.index import IvfRq
 
         wanted = max(1, rows // PARTITION)
-        old = [index.name for index in self._table.list_indices() if index.columns == [column]]
-        if not old or wanted >= 2 * int(old[0].rpartition("_")[2]):
+        old = {
+            int(index.name.rpartition("_")[2]): index.name
+            for index in self._table.list_indices()
+            if index.columns == [column]
+        }
+        used = max(old, default=0)
+        if wanted >= 2 * used:
             config = IvfRq(distance_type="dot", num_partitions=wanted)
             self._table.create_index(column, config=config, name=f"{column}_{wanted}")
-            for name in old:
-                self._table.drop_index(name)
-        elif self._table.index_stats(old[0]).num_unindexed_rows > UNINDEXED:
+            used = wanted
+        elif self._table.index_stats(old[used]).num_unindexed_rows > UNINDEXED:
             self._optimize()
+        for name in [name for partitions, name in old.items() if partitions != used]:
+            self._table.drop_index(name)
 
     def _index_ids(self) -> None:
         from lancedb.index import BTree
@@ -209,9 +224,14 @@ class LanceStore:
             self._optimize()
 
     def _optimize(self) -> None:
+        self._tidy(FOREVER)
+        self._sync()  # what replaces old files is on the disk before these go
+        self._tidy(OLD)
+
+    def _tidy(self, age: timedelta) -> None:
         for left in reversed(range(TRIES)):
             try:
-                return self._table.optimize(cleanup_older_than=OLD)  # type: ignore[no-any-return]
+                return self._table.optimize(cleanup_older_than=age)  # type: ignore[no-any-return]
             except (RuntimeError, OSError) as error:
                 if "conflict" not in str(error).lower() or not left:
                     raise
@@ -220,23 +240,27 @@ class LanceStore:
 
     def _in_memory(self, column: str) -> ExactIndex:
         """The rows as they are now; while a writer is busy, a little behind it."""
-        version = int(self._table.version)
-        held = self._exact.get(column)
-        start = time.monotonic()
-        if held is None or (held[0] != version and start >= self._load_from):
-            table = self._rows([*ENTRY, column]).to_arrow()
-            held = self._exact[column] = version, ExactIndex(table, column, self.header.dim)
-            end = time.monotonic()
-            self._load_from = end + (end - start) * (1 / RELOAD_SHARE - 1)
-        return held[1]
+        with self._opening:
+            version = int(self._table.version)
+            held = self._exact.get(column)
+            start = time.monotonic()
+            if held is None or (held[0] != version and start >= self._load_from):
+                table = self._rows([*ENTRY, column]).to_arrow()
+                held = self._exact[column] = version, ExactIndex(table, column, self.header.dim)
+                end = time.monotonic()
+                self._load_from = end + (end - start) * (1 / RELOAD_SHARE - 1)
+            return held[1]
 
     def _by_engine(self, query: Floats, column: str, rows: int, count: int, where: Filter) -> list[Hit]:
-        probes = max(20, int(rows // PARTITION * PROBED))
+        """The best by the index; whatever the page, the first 250 are those of one question."""
+        places = next((size for size in PLACES if size >= count), count)
+        probes = PROBED_LEAST + int(rows // PARTITION * PROBED)
         asked = self._table.search(query, vector_column_name=column).distance_type("dot").nprobes(probes)
         if (sql := to_sql(where)) is not None:
-            asked = asked.where(sql, prefilter=True)
+            # All partitions, if need be: the nearest may hold no row that passes.
+            asked = asked.where(sql, prefilter=True).minimum_nprobes(probes).maximum_nprobes(0)
         asked = asked.refine_factor(max(REFINED, REFINED_VALUES // self.header.dim))
-        found: pa.Table = asked.select([*ENTRY, "_distance"]).limit(count).to_arrow()
+        found: pa.Table = asked.select([*ENTRY, "_distance"]).limit(places).to_arrow()
         return ranked([1 - distance for distance in found["_distance"].to_pylist()], to_entries(found))
 
     def _rows(self, columns: list[str] | None, sql: str | None = None) -> Any:
@@ -252,7 +276,22 @@ class LanceStore:
                 self._open()
                 if self.header.image_fingerprint != before.image_fingerprint:
                     raise UserError(f"collection {self.folder} was rebuilt with another model; open it again")
-            self._table.checkout_latest()
+            if self._writing:
+                return
+            version = flushed(self.folder, self._name)
+            if version is None:
+                self._table.checkout_latest()
+            elif version != self._table.version:
+                self._table.checkout(version)
+
+    def _held(self, column: str) -> int:
+        """Rows that have a vector in the column."""
+        return int(self._table.count_rows("note IS NOT NULL" if column == NOTES else None))
+
+    def _sync(self) -> None:
+        """Flush what is new; from now on readers see it."""
+        self._files()
+        record(self.folder, self._name, int(self._table.version))
 
 
 def _among(ids: Sequence[str]) -> str:

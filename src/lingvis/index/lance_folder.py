@@ -15,6 +15,8 @@ from lingvis.errors import UserError
 from lingvis.files import write_json
 from lingvis.index.contract import FORMAT, Header
 from lingvis.index.durable import FolderSync, one_writer
+from lingvis.index.lance_versions import FILE as FLUSHED
+from lingvis.index.lance_versions import drop_between, flushed
 from lingvis.index.rows import schema
 
 FILE = "collection.json"
@@ -25,12 +27,14 @@ def is_collection(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def create_folder(folder: Path, header: Header) -> None:
-    """A new empty collection; one that is there is emptied, in one step: collection.json comes last."""
+def create_folder(folder: Path, header: Header, *, replace: bool) -> None:
+    """A new empty collection; one that is there stays, or is emptied in one step: collection.json comes last."""
     if folder.exists() and not is_collection(folder) and not _left_over(folder):
         raise UserError(f"{folder} is there and holds no collection; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     with one_writer(folder):
+        if is_collection(folder) and not replace:  # made by another process meanwhile
+            return
         name = f"items-{time.time_ns():x}"
         connect(folder).create_table(name, schema=schema(header.dim))
         FolderSync(folder)()
@@ -50,7 +54,7 @@ def _left_over(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     return all(
-        path.name == "lock" or path.match("items-*.lance") or path.match(f".{FILE}.*")
+        path.name in ("lock", FLUSHED) or path.match("items-*.lance") or path.match(".*.json.*")
         for path in folder.iterdir()
     )
 
@@ -63,6 +67,28 @@ def connect(folder: Path) -> Any:
     except ImportError as error:
         raise UserError("collections need LanceDB; run: pip install 'lingvis[index]'") from error
     return lancedb.connect(str(folder))
+
+
+def open_table(folder: Path, name: str) -> Any:
+    """The table of a collection; after a power cut as it was when it was last flushed."""
+    try:
+        return connect(folder).open_table(name)
+    except (ValueError, RuntimeError, OSError) as error:
+        version = flushed(folder, name)
+        if version is None:
+            raise _damaged(folder, name) from error
+    with one_writer(folder):
+        drop_between(folder, name, version)
+    try:
+        return connect(folder).open_table(name)
+    except (ValueError, RuntimeError, OSError) as error:
+        raise _damaged(folder, name) from error
+
+
+def _damaged(folder: Path, table: str) -> UserError:
+    return UserError(
+        f"collection {folder} is damaged (its table {table} cannot be opened); index the pictures into a new one"
+    )
 
 
 def read_header(folder: Path) -> tuple[Header, str]:

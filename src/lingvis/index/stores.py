@@ -37,9 +37,7 @@ def create_store(address: str, header: Header, *, replace: bool = True) -> Store
     """A new empty collection; one that is there is emptied, or opened as it is unless it is to be replaced."""
     if is_postgres(address):
         return _postgres().create(parse(address), header, replace=replace)
-    if not replace and store_exists(address):
-        return open_store(address)
-    return _lance().create(Path(address), header)
+    return _lance().create(Path(address), header, replace=replace)
 
 
 def _lance() -> type[LanceStore]:

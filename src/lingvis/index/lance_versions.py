@@ -1,0 +1,47 @@
+"""Which version of a LanceDB table is known to lie on the disk, and the way back to it.
+
+LanceDB writes a new version without flushing it. After a power cut its files may be empty, so what was not flushed
+is forgotten before anything else is written, and readers never look at it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lingvis.files import write_json
+
+FILE = "flushed.json"
+LARGEST = 2**64 - 1  # LanceDB names a manifest by this less its version, so that the latest comes first
+
+
+def record(folder: Path, table: str, version: int) -> None:
+    """All files of this version are on the disk."""
+    if flushed(folder, table) != version:
+        write_json(folder / FILE, {"table": table, "version": version})
+
+
+def flushed(folder: Path, table: str) -> int | None:
+    """The version that was recorded last; None for a table that has none."""
+    try:
+        fields = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return int(fields["version"]) if fields["table"] == table else None
+
+
+def go_back(table: Any, folder: Path, name: str) -> None:
+    """Make the recorded version the latest again; only for whoever holds the lock of the writer."""
+    version = flushed(folder, name)
+    if version is not None and table.version != version:
+        table.checkout(version)
+        table.restore()
+        drop_between(folder, name, version, int(table.version))
+
+
+def drop_between(folder: Path, table: str, version: int, end: int = LARGEST) -> None:
+    """Drop the manifests behind one version and before another."""
+    for path in (folder / f"{table}.lance" / "_versions").glob("*.manifest"):
+        if version < LARGEST - int(path.stem) < end:
+            path.unlink()
