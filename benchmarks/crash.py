@@ -1,4 +1,6 @@
-"""kill -9 at random moments of `lingvis index`, then the same command again: every file must be there exactly once.
+"""kill -9 at random moments of `lingvis index`, from its start on, then the same command again.
+
+Every file must be there exactly once afterwards.
 
 python benchmarks/crash.py --out results/search/crash.json [--images DIR] [--count 400] [--kills 20]
 python benchmarks/crash.py --out results/search/crash-postgres.json --postgres [postgresql://...]
@@ -159,8 +161,9 @@ def main() -> None:
             rng = random.Random(SEED)
             rounds = []
             for number in range(args.kills):
-                # One moment in each of as many equal parts of the time, so that no part is left out.
-                moment = there + (over - there) * (number + rng.random()) / args.kills
+                # One moment in each of as many equal parts of the time, so that no part is left out, not even the
+                # one before the collection is there.
+                moment = over * (number + rng.random()) / args.kills
                 attempt = 0
                 while True:
                     rounds.append(

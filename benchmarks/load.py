@@ -19,6 +19,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from lingvis.bench.search_measure import milliseconds
@@ -31,6 +32,7 @@ from lingvis.files import write_json
 THUMBNAILS = 4  # fetched after a search, as a page would that shows its first results
 SECONDS_TO_START = 120.0
 BETWEEN_LOOKS = 5.0
+GROWTH_SHARE, GROWTH_MB = 0.1, 50.0  # of the server's memory; more of both is a leak
 LONGEST_WAIT = 2.0  # a client that was told to come back later does so after this at most
 
 
@@ -103,7 +105,21 @@ def _wait_until_ready(server: subprocess.Popen[bytes], port: int) -> None:
     sys.exit(f"lingvis serve did not answer within {SECONDS_TO_START:.0f} s")
 
 
-def measure(collection: str, clients: int, seconds: float) -> dict[str, object]:
+def told_errors(errors: dict[str, int]) -> Iterator[str]:
+    """Answers that were neither results nor 429."""
+    if errors:
+        counted = ", ".join(f"{count} x {status}" for status, count in sorted(errors.items()))
+        yield f"there were errors: {counted}"
+
+
+def told_growth(memory: dict[str, float]) -> Iterator[str]:
+    """Memory that the server takes after its first ten seconds; by then all that it keeps should be there."""
+    before, after = memory["after_10_s"], memory["end"]
+    if after > before * (1 + GROWTH_SHARE) and after > before + GROWTH_MB:
+        yield f"the server's memory keeps growing: {before:.0f} MB after 10 s, {after:.0f} MB at the end"
+
+
+def measure(collection: str, clients: int, seconds: float) -> dict[str, Any]:
     """Let all clients loose at once; the memory of the server is looked at from start to end."""
     with served(collection) as (port, server):
         memory = {0.0: memory_mb([server])}
@@ -158,8 +174,8 @@ def main() -> None:
     record = {**conditions(benchmark="clients of lingvis serve", pictures=pictures), **found}
     write_json(args.out, record)
     print(json.dumps({key: record[key] for key in found}, indent=2))
-    if record["errors"]:
-        sys.exit("there were errors")
+    if problems := [*told_errors(found["errors"]), *told_growth(found["memory_mb"])]:
+        sys.exit("; ".join(problems))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,6 +69,9 @@ def test_files_that_kill_workers_are_named(cluster: Cluster, monkeypatch: pytest
     def make(threads: int, device: str) -> Callable[[list[str]], Answer[str]]:
         def work(files: list[str]) -> Answer[str]:
             if "bad" in files:
+                time.sleep(
+                    0.5
+                )  # the answer to the task before is on its way by then, as where files are read first
                 os._exit(1)
             return answer(files, files)
 
@@ -101,6 +105,38 @@ def test_pictures_that_other_machines_do_not_have_are_told(cluster: Cluster, tmp
     assert [str(each) for each in results] == ["there is no such file"]  # gone here, too
     with pytest.raises(UserError, match=r"here\.png cannot be read on .*same path"):
         list(each_batch(pool, [gone, here], batch_size=2, path=str))
+
+
+def test_waiting_for_workers_begins_with_the_first_task(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = 0.0
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead, sleep=time.sleep)
+    monkeypatch.setattr(crew, "time", clock)
+
+    def make(threads: int, device: str) -> Callable[[int], int]:
+        return lambda task: 2 * task
+
+    pool: Pool[int] = Pool(cluster, make)
+    ahead += 2 * crew.SECONDS_TO_START  # a big collection takes long until its first file is read
+    assert list(pool.map([1, 2])) == [2, 4]
+    broken_off = pool.map(range(100))
+    assert next(broken_off) == 0
+    broken_off.close()  # type: ignore[attr-defined]
+    ahead += 2 * crew.SECONDS_TO_START
+    assert list(pool.map([3])) == [6]
+
+
+def test_workers_that_never_get_ready_are_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def sleeping(threads: int, device: str) -> Callable[[int], int]:
+        time.sleep(60)
+        raise AssertionError
+
+    monkeypatch.setattr(crew, "SECONDS_TO_START", 2.5)
+    start = time.monotonic()
+    with pytest.raises(UserError, match="no worker got ready on the Ray cluster within 2 s"):
+        list(Pool[int](cluster, sleeping).map([1]))
+    assert time.monotonic() - start > 2.5
 
 
 def test_workers_that_cannot_start_are_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

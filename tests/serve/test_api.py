@@ -89,7 +89,10 @@ def test_item_thumbnail_and_picture(client: Client, home: Path) -> None:
     assert item == {key: value for key, value in png.items() if key not in ("rank", "score")}
 
     small = client.get(f"/api/items/{png['id']}/thumbnail")
-    assert small.headers["content-type"] == "image/jpeg" and "max-age" in small.headers["cache-control"]
+    assert small.headers["content-type"] == "image/jpeg"
+    assert small.headers["cache-control"] == "private, no-cache", "the id stays when the picture is replaced"
+    kept = client.get(f"/api/items/{png['id']}/thumbnail", v=png["hash"])
+    assert kept.body == small.body and kept.headers["cache-control"] == "private, max-age=86400"
     assert small.body == Collection.open(home / "photos.lv").thumbnail(png["id"])
     again = client.get(f"/api/items/{png['id']}/thumbnail", {"If-None-Match": small.headers["etag"]})
     assert (again.status, again.body) == (304, b"")

@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from lingvis.index.collection import Collection
 from lingvis.index.contract import Entry
+from lingvis.jobs.index import index_folders
 from lingvis.serve.files import SIDE, as_jpeg, open_file
+from lingvis.serve.settings import Settings
 
-from .conftest import Client
+from .conftest import Client, in_thread
 
 SECRET = "root:x:0:0"
 
@@ -109,3 +112,18 @@ def test_a_damaged_file_is_not_converted(tmp_path: Path) -> None:
     (tmp_path / "a.tiff").write_bytes(whole[:8] + bytes(len(whole) // 2) + whole[8 + len(whole) // 2 :])
     picture = open_file(entry_of((tmp_path / "a.tiff").resolve(), "tiff"))
     assert picture is None or as_jpeg(picture) is None
+
+
+def test_a_file_with_several_jpeg_pictures_is_served(home: Path, tmp_path: Path) -> None:
+    photos = (tmp_path / "photos").resolve()
+    photos.mkdir()
+    first, second = Image.new("RGB", (40, 30), "red"), Image.new("RGB", (40, 30), "blue")
+    first.save(photos / "phone.jpg", "MPO", save_all=True, append_images=[second])
+    index_folders(tmp_path / "photos.lv", [photos], model=home / "model", device="cpu")
+    with Image.open(photos / "phone.jpg") as image:
+        assert image.format == "MPO"
+    with in_thread(Collection.open(tmp_path / "photos.lv", device="cpu"), Settings()) as client:
+        (hit,) = client.search("x", format="jpeg").json["hits"]
+        picture = client.get(f"/api/items/{hit['id']}/picture")
+    assert picture.status == 200 and picture.headers["content-type"] == "image/jpeg"
+    assert picture.body == (photos / "phone.jpg").read_bytes()

@@ -137,6 +137,66 @@ def test_slow_clients_are_cut(held: Held, monkeypatch: pytest.MonkeyPatch) -> No
                 time.sleep(0.3)
 
 
+def begin_upload(port: int) -> socket.socket:
+    """A picture that is being sent, and never comes to its end."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    head = "POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
+    connection.sendall(f"{head}Content-Type: multipart/form-data; boundary=x\r\n\r\n--x".encode())
+    return connection
+
+
+def test_pictures_that_are_being_received_have_places_of_their_own(held: Held, home: Path) -> None:
+    picture = (home / "photos" / "dot.png").read_bytes()
+    held.go.set()
+    with in_thread(held, Settings(searching=1, waiting=1, uploading=2)) as client:
+        senders = [begin_upload(client.port) for _ in range(2)]
+        wait_until(lambda: client.upload(picture).status == 429)
+        refused = client.upload(picture)
+        assert refused.status == 429 and refused.headers["retry-after"] == "1" and "busy" in refused.error
+        assert client.search("words").status == 200, "slow senders hold up no words"
+        for sender in senders:
+            sender.close()
+        wait_until(lambda: client.upload(picture).status == 200)
+        for _ in range(5):  # every place was given back
+            assert client.upload(picture).status == 200
+            assert client.upload(b"no picture").status == 415
+
+
+def check_refused(client: Client) -> None:
+    """Too much at once is told like all that is refused."""
+    for path in ("/api/health", "/", "/api/nothing"):
+        refused = client.get(path)
+        assert refused.status == 429 and refused.headers["retry-after"] == "1" and "busy" in refused.error
+        assert "default-src 'none'" in refused.headers["content-security-policy"]
+        assert refused.headers["x-content-type-options"] == "nosniff"
+
+
+def test_more_requests_than_places_are_refused(held: Held) -> None:
+    with in_thread(held, Settings(searching=2, waiting=9, requests=2)) as client:
+        with asking(client, 2) as questions:
+            assert held.asked.acquire(timeout=10) and held.asked.acquire(timeout=10)
+            check_refused(client)
+            held.go.set()
+            assert [question.result().status for question in questions] == [200, 200]
+        assert client.get("/api/health").status == 200
+        assert "lingvis_busy_total 3.0" in client.get("/metrics").body.decode()
+
+
+def test_more_connections_than_places_are_refused(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "CONNECTIONS", 3)
+    held.go.set()
+    with in_thread(held, Settings()) as client:
+        idle = [socket.create_connection(("127.0.0.1", client.port)) for _ in range(3)]
+        wait_until(lambda: client.get("/api/health").status == 429)
+        check_refused(client)
+        assert client.get("/api/health").headers["connection"] == "close"
+        idle[0].sendall(b"GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 200 OK" in idle[0].recv(65536), "who was there before is answered"
+        for connection in idle:
+            connection.close()
+        wait_until(lambda: client.get("/api/health").status == 200)
+
+
 def test_many_at_once_get_an_answer_or_429(home: Path) -> None:
     collection = Collection.open(home / "photos.lv", device="cpu")
     expected = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,8 @@ def decode(path: Path, boxes: Sequence[Box], preprocessing: Preprocessing, *, cr
     """
     try:
         with Image.open(path) as image:
+            if image.format == "EPS":  # Pillow would start another program, whatever the file is called
+                raise BrokenPicture("it is an EPS file; turn it into a JPEG or PNG")
             width, height = upright_size(image)
             kept = _clip(boxes or [(0.0, 0.0, width, height)], width, height)
             views = kept if crops else np.array([[0.0, 0.0, width, height]])
@@ -121,9 +124,15 @@ def square_of(
 
 
 def reason_of(path: Path, error: Exception) -> str:
-    if not path.is_file():
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
         return "there is no such file"
-    if path.stat().st_size == 0:
+    except OSError as unseen:
+        return unseen.strerror or str(unseen)
+    if not stat.S_ISREG(status.st_mode):
+        return "there is no such file"
+    if status.st_size == 0:
         return "the file is empty"
     if isinstance(error, UnidentifiedImageError):
         return "the file is not a picture of a known format"

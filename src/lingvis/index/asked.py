@@ -6,17 +6,18 @@ import math
 from typing import BinaryIO
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ImageOps, UnidentifiedImageError
 
 from lingvis.errors import UserError
 from lingvis.features.backbones import Preprocessing
 from lingvis.features.pictures import Decoded, cut_of, shorter_side, square_of, to_rgb, upright_size
+from lingvis.index.formats import open_picture
 
 
 def decode_open(file: BinaryIO, preprocessing: Preprocessing) -> Decoded:
     """The one view of a whole picture, read from its start."""
     try:
-        with Image.open(file) as image:
+        with open_picture(file) as image:
             width, height = upright_size(image)
             cut = cut_of(np.array([0.0, 0.0, width, height]), preprocessing)
             # A JPEG can be decoded at a half, a quarter or an eighth: the smallest that still feeds the backbone.

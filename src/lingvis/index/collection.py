@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -13,11 +13,12 @@ from lingvis.embedder import Embedder
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.consistency import LearnedConsistency
 from lingvis.index.asked import decode_open
+from lingvis.index.changes import UnavailableError, check_captions, check_rebuilt, is_newer
 from lingvis.index.consistent import check_asked, check_page, in_blocks, rerank
 from lingvis.index.contract import Entry, Filter, Floats, Header, Hit, Statistics, Store
+from lingvis.index.formats import allow_heic
 from lingvis.index.language import LanguageDetector
 from lingvis.index.model import PictureSide, check, describe
-from lingvis.index.pictures import allow_heic
 from lingvis.index.question import Question
 from lingvis.index.stores import open_store, shown
 from lingvis.index.translated import in_all_languages
@@ -25,14 +26,6 @@ from lingvis.text.translators.contract import Translator
 
 EVERYTHING = Filter()
 REMEMBERED = 1024  # questions whose vectors are kept: typing asks the same again and again
-
-
-class UnavailableError(UserError):
-    """The store cannot answer, whatever it is asked."""
-
-
-class RebuiltError(UnavailableError):
-    """The collection was filled by another model since it was opened."""
 
 
 class Collection:
@@ -65,6 +58,11 @@ class Collection:
     def reopened(self) -> Collection:
         """The same collection as it is now, with the model that fills it now."""
         return Collection.open(self._address, model=self._run, device=self._device)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether a newer model than the one that answers is there: captions can be asked for with that one alone."""
+        return self._run is None and is_newer(self._header, self.store.header)
 
     @property
     def model(self) -> Embedder:
@@ -111,19 +109,31 @@ class Collection:
             self._check_captions()
         learned = self._consistency() if consistency == "learned" else None
         asked = self._question(text, image=image, weight=weight, lang=lang, translator=translator)
-        if learned is None:
-            return self._search(asked.together, k=k, offset=offset, where=where, captions=in_captions)
-        by_language = asked.by_language(learned.languages)
 
         def find(k: int, offset: int) -> list[Hit]:
             return self._search(asked.together, k=k, offset=offset, where=where, captions=in_captions)
 
+        if learned is None:
+            hits = find(k, offset)
+        else:
+            order = self._order(asked, learned, captions=in_captions)
+            hits = in_blocks(find, order, k=k, offset=offset)
+        if in_captions:  # once more: another text side may have embedded them meanwhile
+            self._check_captions()
+        return hits
+
+    def _order(
+        self, asked: Question, learned: LearnedConsistency, *, captions: bool
+    ) -> Callable[[list[Hit]], list[Hit]]:
+        """What puts hits in the learnt order."""
+        by_language = asked.by_language(learned.languages)
+
         def order(hits: list[Hit]) -> list[Hit]:
             with self._asking():
-                vectors = self.store.vectors([hit.id for hit in hits], captions=in_captions)
+                vectors = self.store.vectors([hit.id for hit in hits], captions=captions)
             return rerank(hits, vectors, by_language, learned)
 
-        return in_blocks(find, order, k=k, offset=offset)
+        return order
 
     def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> list[Hit]:
         """Pictures like one of the collection, without that one."""
@@ -238,9 +248,7 @@ class Collection:
         except UserError as error:
             raise UnavailableError(str(error)) from error
         finally:
-            now, ours = self.store.header, self._header
-            if ours is not None and now.image_fingerprint != ours.image_fingerprint:
-                raise RebuiltError(f"collection {self.address} was rebuilt with another model; open it again")
+            check_rebuilt(self.address, self._header, self.store.header)
 
     def _known(self, lang: str) -> str:
         if lang not in self.model.languages:
@@ -250,10 +258,7 @@ class Collection:
         return lang
 
     def _check_captions(self) -> None:
-        """Captions can only be compared with words of the same text side."""
         assert self.model is not None and self._header is not None
-        if self._header.text_fingerprint != self.store.header.text_fingerprint:
-            raise UserError(
-                f"the captions of collection {self.address} were embedded by another text side; bring them up to date "
-                f"with: lingvis index {self.address} FOLDER... --model {self._header.model}"
-            )
+        with self._asking():
+            self.store.vectors([])  # asks for nothing, but sees the header as it is now
+        check_captions(self.address, self._header, self.store.header, follows=self._run is None)

@@ -41,17 +41,14 @@ EXACT_VALUES = 50_000_000
 # 1024 clustered vectors (50 partitions) with 20 of them 0.98, with 30 0.99, with 40 1.00, at nearly the same speed.
 # Smaller partitions found no more and took 25 times as long to train.
 PARTITION, PROBED_LEAST, PROBED = 2000, 30, 0.2
-PLACES = (
-    250,
-    1000,
-    4000,
-)  # results that a question is asked for at least, so that its pages agree with one another
+SAMPLED, ITERATIONS = 64, 20  # rows a partition to learn the partitions from, and passes over them
+# Results that a question is asked for at least, so that its pages agree with one another.
+PLACES = (250, 1000, 4000)
 # Candidates by quantised vectors for each result, compared again by the stored ones: a bit a value tells less of a
 # short vector, so these need more.
 REFINED, REFINED_VALUES = 2, 1024
-LOOKED_UP = (
-    10_000  # rows from which an index on ids pays: finding one row takes 7 ms at 100,000 instead of 12 to 21
-)
+# Rows from which an index on ids pays: finding one row takes 7 ms at 100,000 instead of 12 to 21.
+LOOKED_UP = 10_000
 UNINDEXED = 4096  # rows that may wait for an index; until then each query compares them one by one
 # Merging small files rewrites all of them: it waits until they have grown by a quarter, so that it stays cheap overall.
 FEW_FILES, ROWS_A_FILE = 64, 256
@@ -206,7 +203,9 @@ class LanceStore:
         }
         used = max(old, default=0)
         if wanted >= 2 * used:
-            config = IvfRq(distance_type="dot", num_partitions=wanted)
+            config = IvfRq(
+                distance_type="dot", num_partitions=wanted, sample_rate=SAMPLED, max_iterations=ITERATIONS
+            )
             self._table.create_index(column, config=config, name=f"{column}_{wanted}")
             used = wanted
         elif self._table.index_stats(old[used]).num_unindexed_rows > UNINDEXED:

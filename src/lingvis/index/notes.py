@@ -10,9 +10,11 @@ from pathlib import Path
 from lingvis.embedder import Embedder
 from lingvis.index.contract import Item
 from lingvis.index.language import LanguageDetector
+from lingvis.index.regular import read_regular
 from lingvis.index.walk import Found
 
 CHARACTERS = 2000  # of a caption that are kept
+BYTES = 64 * 1024  # of its file that are read
 
 
 class NoteReader:
@@ -23,17 +25,20 @@ class NoteReader:
         self._detector: LanguageDetector | None = None
 
     def read(self, file: Found) -> tuple[str | None, str | None]:
-        """Caption and language of a picture: the first file of its name in one of the model's languages."""
+        """Caption and language of a picture, which is detected unless the file's name tells it."""
+        text, lang = self.find(file)
+        return text, self._detect(text) if text is not None and lang is None else lang
+
+    def find(self, file: Found) -> tuple[str | None, str | None]:
+        """The first caption of a picture in one of the model's languages, and the language as far as its name tells."""
         stem = Path(file.path).stem
         for note in map(Path, file.notes):
             lang = note.stem.removeprefix(stem).removeprefix(".") or None
             if lang is None or lang in self._embedder.languages:
                 with contextlib.suppress(OSError):
-                    text = " ".join(note.read_bytes().decode("utf-8-sig", errors="replace").split())[
-                        :CHARACTERS
-                    ]
-                    if text:
-                        return text, lang or self._detect(text)
+                    words = read_regular(str(note), BYTES).decode("utf-8-sig", errors="replace").split()
+                    if text := " ".join(words)[:CHARACTERS]:
+                        return text, lang
         return None, None
 
     def embed(self, items: Sequence[tuple[Item, str | None, str | None]]) -> list[Item]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import io
 import math
 import re
@@ -27,8 +26,11 @@ from lingvis.features.pictures import (
     to_rgb,
     upright_size,
 )
-from lingvis.index.walk import HEIC, Found
+from lingvis.index.formats import open_picture
+from lingvis.index.regular import read_regular
+from lingvis.index.walk import Found
 
+FILE_BYTES = 2**30  # Pillow refuses more pixels than would fill this at six bytes each
 THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 320, 80
 EXIF_IFD, TAKEN, CHANGED = 0x8769, 0x9003, 0x0132
 EXIF_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
@@ -61,27 +63,29 @@ class Same:
     hash: str
 
 
+class UnreadPicture(BrokenPicture):
+    """A file that could not be read this time, and may be all right; the message says why."""
+
+
 def read_picture(
     file: Found, preprocessing: Preprocessing, seen: Callable[[str], bool]
 ) -> Picture | Same | BrokenPicture:
     """Read and decode a file, unless `seen` knows its hash; what cannot be used comes back as the reason."""
+    if file.size > FILE_BYTES:
+        return BrokenPicture(f"the file has {file.size} bytes; at most {FILE_BYTES} are read")
     try:
-        data = Path(file.path).read_bytes()
+        data = read_regular(file.path, FILE_BYTES)
+    except OSError as error:
+        return UnreadPicture(error.strerror or str(error))
+    try:
         digest = hashlib.sha256(data).hexdigest()
         return Same(digest) if seen(digest) else _decode(data, digest, preprocessing)
     except Exception as error:  # Pillow's readers raise nearly anything on a damaged file
         return BrokenPicture(reason_of(Path(file.path), error))
 
 
-def allow_heic() -> None:
-    """Let Pillow open HEIC files where pillow-heif is installed."""
-    if HEIC:
-        importlib.import_module("pillow_heif").register_heif_opener()
-
-
 def _decode(data: bytes, digest: str, preprocessing: Preprocessing) -> Picture:
-    allow_heic()
-    with Image.open(io.BytesIO(data)) as image:
+    with open_picture(io.BytesIO(data)) as image:
         width, height = upright_size(image)
         kind, taken = _kind(image), _taken(image)
         cut = cut_of(np.array([0.0, 0.0, width, height]), preprocessing)

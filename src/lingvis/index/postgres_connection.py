@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import psycopg
 from pgvector.psycopg import register_vector
 from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from lingvis.errors import UserError
 from lingvis.index.postgres_address import Address
@@ -82,10 +83,7 @@ def patiently(attempt: Callable[[], Result], address: Address) -> Result:
             if not _passes(error):
                 raise _told(error, address) from error
             if time.monotonic() + pause > end:
-                raise UserError(
-                    f"the server of {address.shown} went away and did not come back within {PATIENCE:.0f} seconds "
-                    f"({_reason(error)}); start it, and run the same command again"
-                ) from error
+                raise _given_up(error, address) from error
         time.sleep(pause)
         pause = min(2 * pause, 1.0)
 
@@ -95,7 +93,7 @@ class Pool:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._lock, self._away = threading.Lock(), False
+        self._lock, self._away, self._used = threading.Lock(), False, 0
         self._fill()
 
     def read(self, action: Callable[[Connection], Result]) -> Result:
@@ -107,14 +105,30 @@ class Pool:
             try:
                 with (
                     self._pool.connection(timeout=min(WAIT, PATIENCE)) as connection,
+                    self._using(),
                     connection.transaction(),
                 ):
                     return action(connection)
+            except PoolTimeout as error:
+                if self._used >= CONNECTIONS:  # the server is there, and busy with other questions of ours
+                    raise psycopg.errors.TooManyConnections(f"all {CONNECTIONS} are in use") from error
+                self._away = True
+                raise
             except psycopg.OperationalError as error:
                 self._away = self._away or _lost(error)
                 raise
 
         return patiently(attempt, self._address)
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[None]:
+        with self._lock:
+            self._used += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._used -= 1
 
     def _fill(self) -> None:
         self._pool: ConnectionPool[Connection] = ConnectionPool(
@@ -173,6 +187,19 @@ def _told(error: psycopg.Error, address: Address) -> Exception:
     if isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction):
         return UserError(f"the server of {address.shown} cannot do this now: {_reason(error)}")
     return error
+
+
+def _given_up(error: psycopg.Error, address: Address) -> UserError:
+    """What did not pass in all the time."""
+    if _lost(error):
+        return UserError(
+            f"the server of {address.shown} went away and did not come back within {PATIENCE:.0f} seconds "
+            f"({_reason(error)}); start it, and run the same command again"
+        )
+    return UserError(
+        f"the server of {address.shown} was too busy for {PATIENCE:.0f} seconds ({_reason(error)}); run the same "
+        "command again later"
+    )
 
 
 def _reason(error: psycopg.Error) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from psycopg import sql
 
 from lingvis.index.contract import Filter, Floats, Hit
 from lingvis.index.postgres_connection import Connection
-from lingvis.index.postgres_rows import ENTRY, names, to_conditions, to_entry, to_half
+from lingvis.index.postgres_rows import ENTRY, names, to_conditions, to_entry, to_half, to_text
 
-# (results wanted, candidates from the index, at most 1000): all pages of the same class see the same candidates, so that
-# they do not overlap. Beyond, every row is compared. Measured with 30,000 x 1024: 10 ms for 200 candidates, recall 1.0.
-CLASSES = ((50, 200), (250, 1000))
+# The first places are filled from so many candidates of the index, whatever the page, and the places after them by
+# comparing every other row: each picture has one place, and pages neither overlap nor leave one out. Measured with
+# 8,000 x 1024 in clusters: 8 ms a query, recall 1.0 up to place 48, 0.97 up to 250; twice as many took 15 ms for 0.99.
+PLACES, CANDIDATES = 250, 500
 SCANNED = 20_000  # rows of the index that may be looked at until enough have passed a filter
 # Cast to single precision, the distance is no longer what the index is made of: this compares every row, exactly.
 EXACT = sql.SQL("{column}::vector({dim}) <#> query")
@@ -58,20 +60,37 @@ class Searcher:
         return self._hits(asked, [_single(queries), *values, k, offset], len(queries), offset)
 
     def by_index(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
+        """The first places from the index, those after them by comparing every row that is not among the first."""
+        if k + offset <= PLACES:
+            return self._near(queries, k, offset, where)
+        return [
+            first[offset:] + self._others(query, first, k + offset - PLACES, max(0, offset - PLACES), where)
+            for query, first in zip(queries, self._near(queries, PLACES, 0, where), strict=True)
+        ]
+
+    def _others(self, query: Floats, first: Sequence[Hit], end: int, start: int, where: Filter) -> list[Hit]:
+        """Places from start to end of the rows that are not among the first."""
+        if len(first) < PLACES:
+            return []
+        passes, values = to_conditions(where, self._column)
+        passes = sql.SQL("{} AND id <> ALL(%s)").format(passes)
+        asked = ALL.format(passes=passes, **self._parts)
+        ids = [to_text(hit.id) for hit in first]
+        values = [_single(query[None]), *values, ids, end - start, start]
+        return self._hits(asked, values, 1, PLACES + start)[0]
+
+    def _near(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Compare candidates from the index; every row where they are too few to be sure of the best."""
-        candidates = next((many for wanted, many in CLASSES if k + offset <= wanted), None)
-        if candidates is None:
-            return self.exactly(queries, k, offset, where)
         self._cursor.execute(
             # The candidates are put in order afterwards: none need be thrown away for coming late (strict_order).
             "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', %s, true), "
             "set_config('hnsw.max_scan_tuples', %s, true)",
-            [str(candidates), str(SCANNED)],
+            [str(CANDIDATES), str(SCANNED)],
         )
         passes, values = to_conditions(where, self._column)
         asked = NEAR.format(passes=passes, **self._parts)
         halfs = [to_half(query) for query in queries]
-        values = [_single(queries), halfs, *values, candidates, candidates, k, offset]
+        values = [_single(queries), halfs, *values, CANDIDATES, CANDIDATES, k, offset]
         found = self._hits(asked, values, len(queries), offset)
         short = [number for number, hits in enumerate(found) if not hits]
         for number, hits in zip(short, self.exactly(queries[short], k, offset, where), strict=True):

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError
-from lingvis.features.pictures import BrokenPicture
-from lingvis.index.contract import Header, Item, Known, Store
-from lingvis.index.entries import moved_item, new_item
+from lingvis.index.contract import Header, Known, Store
 from lingvis.index.model import PictureSide, check, describe
 from lingvis.index.notes import NoteReader
-from lingvis.index.pictures import Same
+from lingvis.index.postgres_address import is_postgres
 from lingvis.index.stores import create_store, open_store, shown, store_exists
-from lingvis.index.walk import Found, walk
-from lingvis.index.workers import Embedded, Here, Outcome, Workers
+from lingvis.index.walk import Found, is_below, is_gone, walk
+from lingvis.index.workers import Here, Workers
+from lingvis.jobs.filling import Filling
+from lingvis.jobs.plan import Plan, make_plan
 from lingvis.progress import ProgressBar
 from lingvis.scale.cluster import Cluster
 from lingvis.scale.indexing import ClusterWorkers
 
 BATCH = 64
 BATCHES_BETWEEN_CARE = 50
-SECONDS_BETWEEN_LOOKS = 5.0
+# Between two passes: at least so many seconds, and so many times as long as it takes to see what has changed.
+REST, REST_SHARE = 5.0, 10
+EMPTY = (
+    "it is empty, so nothing below it was dropped; mount its disk, or put any file into it if the pictures are gone "
+    "for good"
+)
+
+
+class OtherModelError(UserError):
+    """Somebody else has given the collection another model since we began."""
 
 
 @dataclass(slots=True)
 class IndexReport:
-    """What a pass over the folders did; broken and unreadable: path -> reason; pictures: in the collection now."""
+    """What a pass over the folders did; broken and unreadable: path -> reason; pictures: in the collection now.
+
+    What is unreadable may be all right another time; what is broken is left out until it changes.
+    """
 
     added: int = 0
     updated: int = 0
@@ -66,18 +79,31 @@ def index_folders(
 def watch_folders(
     indexer: Indexer, folders: Sequence[Path], *, prune: bool, tell: Callable[[IndexReport], None]
 ) -> None:
-    """Look at the folders again and again, until Ctrl-C; `tell` hears of every pass that changed something."""
-    first = True
+    """Look at the folders again and again, until Ctrl-C; `tell` hears of every pass that changed something.
+
+    After the first pass, what goes wrong is told on stderr, once, and may go well at the next look.
+    """
+    first, said, troubles = True, "", dict[str, str]()
     while True:
-        report = indexer.run(folders, prune=prune)
-        if first or report.added or report.updated or report.pruned or report.broken:
-            tell(report)
-        first = False
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        try:
+            report = indexer.run(folders, prune=prune)
+        except (UserError, OSError) as error:
+            if first or isinstance(error, OtherModelError):
+                raise
+            if str(error) != said:
+                said = str(error)
+                print(f"lingvis: {said} (going on)", file=sys.stderr, flush=True)
+        else:
+            found = report.broken | report.unreadable
+            news = report.added or report.updated or report.pruned or found.items() - troubles.items()
+            if first or news:
+                tell(report)
+            first, said, troubles = False, "", found
+        time.sleep(max(REST, REST_SHARE * indexer.seconds_to_look))
 
 
 class Indexer:
-    """A collection and its model, ready for passes over folders."""
+    """A collection and its model, ready for passes over folders; nothing is made or emptied before the first."""
 
     def __init__(
         self,
@@ -91,121 +117,94 @@ class Indexer:
     ) -> None:
         if batch_size < 1:
             raise UserError(f"batch size {batch_size} is too small; use at least 1")
+        self._address, self._rebuild = collection, rebuild
         embedder, self._header = _load_model(collection, model, device if cluster is None else "cpu")
+        self._store = open_store(collection) if not rebuild and store_exists(collection) else None
+        if self._store is not None:
+            check(shown(collection), self._store.header, self._header)
         self._workers: Workers = (
             Here(PictureSide(embedder)) if cluster is None else ClusterWorkers(cluster, self._header, device)
         )
-        self._store = _open(collection, self._header, rebuild=rebuild)
         self._notes = NoteReader(embedder)
         self._batch_size = batch_size
+        self.seconds_to_look = 0.0  # of the last pass, before it had anything to store
         self._unusable: dict[str, Found] = {}  # broken, and not to be tried again before they change
+        self._followed = False  # whether the collection has taken over our model
+        self._settled = False  # whether the last pass with something to do came to its end
 
     def run(self, folders: Sequence[Path], *, prune: bool = False) -> IndexReport:
         """One pass; what it has stored is durable batch by batch."""
-        found = walk(folders)
-        with self._store.writing():
-            known = {row.path: row for row in self._store.known()}
-            self._follow_model([row.id for row in known.values() if row.note is not None])
-            report = IndexReport(unreadable=found.unreadable)
-            noted, todo = [], []
-            for file in found.files.values():
-                row = known.get(file.path)
-                if row is None or _stamp(row) != _stamp(file):
-                    if self._unusable.get(file.path) != file:
-                        todo.append(file)
-                elif row.note != self._notes.read(file)[0]:
-                    noted.append((file, Same(row.hash)))
-                else:
-                    report.unchanged += 1
-            self._update(noted, todo, known, report)
-            if prune:
-                gone = [
-                    row.id for path, row in known.items() if path not in found.files and found.covers(path)
-                ]
-                self._store.delete(gone)
+        began = time.monotonic()
+        found = walk(folders)  # first of all: a mistake in the folders must cost nothing
+        store = self._store = self._store or self._made()
+        known = {row.path: row for row in store.known()}
+        self._check(store.header)
+        plan = make_plan(found, known, self._notes, unusable=self._unusable, prune=prune)
+        self.seconds_to_look = time.monotonic() - began
+        report = IndexReport(unchanged=plan.unchanged, unreadable=found.unreadable)
+        if prune:
+            report.unreadable |= {
+                root: EMPTY for root in found.empty if any(is_below(path, [root]) for path in known)
+            }
+        if not (plan.empty and self._settled):  # else nobody has to wait for us
+            self._settled = False
+            with store.writing():
+                self._check(store.header)
+                self._follow_model(store)
+                self._fill(store, plan, known, report)
+                gone = [row.id for row in plan.gone if is_gone(row.path)]
+                store.delete(gone)
                 report.pruned = len(gone)
-            self._store.maintain()
-            report.pictures = self._store.count()
+                store.maintain()
+            self._settled = True
+        report.pictures = store.count()
         return report
 
-    def _update(
-        self,
-        noted: Sequence[tuple[Found, Outcome]],
-        todo: Sequence[Found],
-        known: Mapping[str, Known],
-        report: IndexReport,
-    ) -> None:
-        """Store the files whose note alone is new, then read, embed and store the others, batch by batch."""
-        hashes = {row.hash: row.id for row in known.values()}
-        again: list[Found] = []  # content that was known, but whose row has changed or gone since
-        with ProgressBar("index", len(noted) + len(todo)) as bar:
-            for number, batch in enumerate(self._batches(noted, todo, hashes, again), start=1):
-                items, broken, missed = self._items(batch, hashes)
-                self._store.upsert(items)
-                self._store.delete([known[path].id for path in broken if path in known])
-                again += missed
-                hashes |= {item.entry.hash: item.entry.id for item in items}
-                report.added += sum(item.entry.path not in known for item in items)
-                report.updated += sum(item.entry.path in known for item in items)
-                report.broken |= {path: str(reason) for path, reason in broken.items()}
-                self._unusable |= {file.path: file for file, _ in batch if file.path in broken}
+    def _fill(self, store: Store, plan: Plan, known: dict[str, Known], report: IndexReport) -> None:
+        """Store what is new, and note what became of it."""
+        filling = Filling(store, self._workers, self._notes, batch_size=self._batch_size)
+        with ProgressBar("index", len(plan.noted) + len(plan.todo)) as bar:
+            for number, done in enumerate(filling.run(plan, known), start=1):
+                report.added += sum(item.entry.path not in known for item in done.items)
+                report.updated += sum(item.entry.path in known for item in done.items)
+                report.broken |= {file.path: reason for file, reason in done.broken.items()}
+                report.unreadable |= {file.path: reason for file, reason in done.unread.items()}
+                self._unusable |= {file.path: file for file in done.broken}
                 if number % BATCHES_BETWEEN_CARE == 0:
-                    self._store.maintain()
-                bar.advance(len(batch) - len(missed))
+                    store.maintain()
+                bar.advance(len(done.items) + len(done.broken) + len(done.unread))
 
-    def _batches(
-        self,
-        noted: Sequence[tuple[Found, Outcome]],
-        todo: Sequence[Found],
-        hashes: Mapping[str, str],
-        again: Sequence[Found],
-    ) -> Iterator[Sequence[tuple[Found, Outcome]]]:
-        """Files with what became of them; `again` fills up while the others are stored, and comes last."""
-        size = self._batch_size
-        for start in range(0, len(noted), size):
-            yield noted[start : start + size]
-        yield from self._workers.batches(todo, batch_size=size, seen=hashes)
-        yield from self._workers.batches(again, batch_size=size, seen=())
+    def _made(self) -> Store:
+        """The collection, made or emptied; of two first runs at once one makes it, and the other opens it."""
+        store = create_store(self._address, self._header, replace=self._rebuild)
+        check(shown(self._address), store.header, self._header)
+        return store
 
-    def _items(
-        self, batch: Sequence[tuple[Found, Outcome]], hashes: Mapping[str, str]
-    ) -> tuple[list[Item], dict[str, BrokenPicture], list[Found]]:
-        """Rows of a batch, what is broken in it, and what has to be embedded after all.
+    def _check(self, stored: Header) -> None:
+        """Another process may have changed the model since our last pass: that is not for us to undo."""
+        sides = (stored.image_fingerprint, stored.text_fingerprint)
+        if self._followed and sides != (self._header.image_fingerprint, self._header.text_fingerprint):
+            raise OtherModelError(
+                f"collection {shown(self._address)} is filled by another model now, {stored.model}; start again without "
+                "--model to go on with that"
+            )
+        check(shown(self._address), stored, self._header)
 
-        Content seen before takes over what is stored of it, whether or not the worker knew of it in time.
-        """
-        hashed = [(file, result, _hash(result)) for file, result in batch]
-        wanted = {hashes[digest] for _, _, digest in hashed if digest in hashes}
-        stored = {item.entry.hash: item for item in self._store.items(sorted(wanted))}
-        items: list[Item] = []
-        broken: dict[str, BrokenPicture] = {}
-        missed: list[Found] = []
-        for file, result, digest in hashed:
-            if isinstance(result, BrokenPicture):
-                broken[file.path] = result
-            elif digest in stored:
-                items.append(moved_item(stored[digest], file))
-            elif isinstance(result, Embedded):
-                items.append(new_item(file, result))
-            else:
-                missed.append(file)
-        files = {file.path: file for file, _ in batch}
-        noted = [(item, *self._notes.read(files[item.entry.path])) for item in items]
-        return self._notes.embed(noted), broken, missed
-
-    def _follow_model(self, noted: Sequence[str]) -> None:
-        """Remember the model; where its text side is new, the captions are embedded again first."""
-        if self._store.header == self._header:
-            return
-        if self._store.header.text_fingerprint != self._header.text_fingerprint:
+    def _follow_model(self, store: Store) -> None:
+        """Take over a new text side, after which all captions are embedded again, or the new place of a model."""
+        stored, ours = store.header, self._header
+        if stored.text_fingerprint != ours.text_fingerprint:
             # Until all are done, captions of two text sides lie side by side: no model may search them.
-            self._store.replace_header(self._header.model_copy(update={"text_fingerprint": ""}))
+            store.replace_header(ours.model_copy(update={"text_fingerprint": ""}))
+            noted = [row.id for row in store.known() if row.note is not None]
             for start in range(0, len(noted), self._batch_size):
-                items = self._store.items(noted[start : start + self._batch_size])
-                self._store.upsert(
-                    self._notes.embed([(item, item.entry.note, item.entry.lang) for item in items])
-                )
-        self._store.replace_header(self._header)
+                items = store.items(noted[start : start + self._batch_size])
+                store.upsert(self._notes.embed([(item, item.entry.note, item.entry.lang) for item in items]))
+            store.replace_header(ours)
+        elif not is_postgres(self._address) and not Path(stored.model).is_dir():
+            # On a server the path may be right for other machines.
+            store.replace_header(ours)
+        self._followed = True
 
 
 def _load_model(collection: str, model: Path | None, device: str | None) -> tuple[Embedder, Header]:
@@ -216,21 +215,3 @@ def _load_model(collection: str, model: Path | None, device: str | None) -> tupl
     run = model or Path(open_store(collection).header.model)
     embedder = Embedder.load(run, device=device)
     return embedder, describe(embedder, run)
-
-
-def _open(collection: str, header: Header, *, rebuild: bool) -> Store:
-    # Of two first runs at the same time one makes the collection, and the other opens it.
-    new = rebuild or not store_exists(collection)
-    store = create_store(collection, header, replace=rebuild) if new else open_store(collection)
-    check(shown(collection), store.header, header)
-    return store
-
-
-def _stamp(file: Found | Known) -> tuple[int, int]:
-    return file.size, file.mtime_ns
-
-
-def _hash(result: Outcome) -> str:
-    if isinstance(result, BrokenPicture):
-        return ""
-    return result.hash if isinstance(result, Same) else result.facts.hash

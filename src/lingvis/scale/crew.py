@@ -52,14 +52,17 @@ class Crew:
         self.free: deque[Any] = deque()  # ready workers, once for each task that they can take
         self._failed = 0
         self._next_look = 0.0
-        self._last_ready = time.monotonic()
+        self._waits_since: float | None = None  # for the first worker to get ready
 
     def look(self) -> None:
         """Start workers where there is room for more; complain when none gets ready."""
         now = time.monotonic()
         if self.ready:
-            self._last_ready = now
-        elif now > self._last_ready + SECONDS_TO_START:
+            self._waits_since = None
+        elif self._waits_since is None:
+            self._waits_since = now
+        elif now > self._waits_since + SECONDS_TO_START:
+            self._waits_since = None  # who tries once more waits as long
             raise UserError(
                 f"no worker got ready on the Ray cluster within {SECONDS_TO_START:.0f} s; look with `ray status` "
                 "whether its cores are taken by others, and run the command again"
@@ -131,6 +134,7 @@ class Crew:
         self.ready.clear()
         self.free.clear()
         self._next_look = 0.0
+        self._waits_since = None
 
 
 def receive(answer: Any) -> Any:

@@ -49,7 +49,7 @@ def create_app(collection: Collection, settings: Settings = DEFAULTS) -> FastAPI
     add_page(app)
     tell_errors(app)
     # The last one is the first that a request meets.
-    app.add_middleware(Gate, hosts=settings.hosts)
+    app.add_middleware(Gate, hosts=settings.hosts, requests=settings.requests)
     app.add_middleware(Caught)
     app.add_middleware(Measured, metrics=server.metrics)
     app.add_middleware(SecurityHeaders)

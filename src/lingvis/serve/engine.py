@@ -1,4 +1,4 @@
-"""The collection that a server asks, in whatever thread; opened again when it was rebuilt."""
+"""The collection that a server asks, in whatever thread; opened again when it has another model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from PIL import Image
 from starlette.exceptions import HTTPException
 
 from lingvis.errors import UserError
-from lingvis.index.collection import Collection, RebuiltError, UnavailableError
+from lingvis.index.changes import RebuiltError, UnavailableError
+from lingvis.index.collection import Collection
 from lingvis.index.contract import Entry, Hit, Statistics
 from lingvis.serve.questions import Filters, PictureQuestion, Question
 
@@ -91,12 +92,16 @@ class Engine:
         """Once more after an error of the store: a rebuild takes away the table that is being read."""
         for last in (False, True):
             try:
-                return question(self._collection)
+                collection = self._collection
+                answer = question(collection)
+                if collection.outdated:  # it may still be asked until the new model is loaded
+                    self._open_again()
+                return answer
             except RebuiltError as error:
                 self._open_again()
                 raise HTTPException(
                     503,
-                    "the collection was rebuilt with another model and is being opened again; ask again in a moment",
+                    "the collection has another model now, which is being loaded; ask again in a moment",
                     headers={"Retry-After": "5"},
                 ) from error
             except (UnavailableError, OSError, RuntimeError) as error:

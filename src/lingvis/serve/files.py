@@ -12,7 +12,7 @@ from PIL import ImageOps
 
 from lingvis.features.pictures import to_rgb
 from lingvis.index.contract import Entry
-from lingvis.serve.uploads import open_picture
+from lingvis.index.formats import open_picture
 
 SHOWN = {
     "jpeg": "image/jpeg",
@@ -53,13 +53,18 @@ def open_file(entry: Entry) -> OpenPicture | None:
             raise OSError("a folder above it is a link now")
         if not os.path.samestat(status, os.stat(entry.path, follow_symlinks=False)):
             raise OSError("replaced just now")
-        if (open_picture(file).format or "").lower() != entry.format:
+        if not _alike((open_picture(file).format or "").lower(), entry.format):
             raise OSError("another format")
         file.seek(0)
     except Exception:  # Pillow's readers raise nearly anything on a damaged file
         file.close()
         return None
     return OpenPicture(file, status.st_size, f'"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"')
+
+
+def _alike(found: str, stored: str) -> bool:
+    """Whether browsers get the same type for both: a file with several JPEG pictures (MPO) is stored as a JPEG."""
+    return SHOWN.get(found, found) == SHOWN.get(stored, stored)
 
 
 def as_jpeg(picture: OpenPicture) -> bytes | None:

@@ -8,26 +8,40 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from lingvis.serve.busy import BUSY, LATER, Places
+
 READING = {"GET", "HEAD", "OPTIONS"}
+CROWDED = "crowded"  # by this the protocol tells of a connection that is one too many
 
 
 class Gate:
-    """Refuses other names of this server, requests made by pages of others, and addresses that are not UTF-8.
+    """Refuses other names of this server, requests made by pages of others, addresses that are not UTF-8, and more
+    requests at once than there are places for.
 
     hosts: the names that are right. A page elsewhere may point its own name at 127.0.0.1 (DNS rebinding) and so
     pass for a page of this server; the Host header still tells.
     """
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None, requests: int) -> None:
         self._app, self._hosts = app, hosts
+        self._places = Places(requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(scope) if scope["type"] == "http" else None
-        if refusal is None:
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
-        else:
+        elif scope.get("state", {}).get(CROWDED):
+            headers = {**LATER, "Connection": "close"}
+            await JSONResponse({"error": BUSY}, 429, headers=headers)(scope, receive, send)
+        elif (refusal := self._refusal(scope)) is not None:
             status, sentence = refusal
             await JSONResponse({"error": sentence}, status)(scope, receive, send)
+        elif self._places.take():
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._places.leave()
+        else:
+            await JSONResponse({"error": BUSY}, 429, headers=LATER)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
 
 import anyio
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from fastapi import Path as InPath
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -26,6 +26,10 @@ DAY = "private, max-age=86400"
 ASK_FIRST = "private, no-cache"
 GONE = "the file of this picture is gone or has changed; run lingvis index to bring the collection up to date"
 Id = Annotated[str, InPath(max_length=64, description="From a search.")]
+Version = Annotated[
+    str | None,
+    Query(max_length=64, description="The picture's hash: with it, browsers keep the thumbnail for a day."),
+]
 PICTURE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/*": {}}, "description": "The picture."},
     304: {"description": "The picture is the one that If-None-Match names."},
@@ -49,12 +53,13 @@ async def item(server: Here, id: Id) -> dict[str, Any]:
 
 
 @router.get("/thumbnail", summary="A small JPEG", response_class=Response, responses=PICTURE)
-async def thumbnail(server: Here, id: Id, request: Request) -> Response:
+async def thumbnail(server: Here, id: Id, request: Request, v: Version = None) -> Response:
     """The picture with sides of at most 320 pixels."""
     small = await server.reads.run(lambda: server.engine.thumbnail(id))
     mark = f'"{hashlib.sha256(small).hexdigest()[:32]}"'
-    return _unless_known(request, mark, DAY) or Response(
-        small, media_type="image/jpeg", headers={"ETag": mark, "Cache-Control": DAY}
+    cache = DAY if v else ASK_FIRST  # the id stays when the picture is replaced
+    return _unless_known(request, mark, cache) or Response(
+        small, media_type="image/jpeg", headers={"ETag": mark, "Cache-Control": cache}
     )
 
 

@@ -10,21 +10,27 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from lingvis.serve.gate import CROWDED
 from lingvis.serve.headers import SECURITY
 
+CONNECTIONS = 500
 HEAD_SECONDS = 10.0  # for the head of a request, from the connection or the last answer on
 READ_SECONDS = 60.0  # for taking some of an answer
 HEAD_BYTES = 256 * 1024  # all texts of a question, escaped
 
 
 class PatientProtocol(H11Protocol):
-    """Cuts clients that send no request or take no answer, and refuses in JSON what is not HTTP."""
+    """Cuts clients that send no request or take no answer, marks connections that are too many, and refuses in JSON
+    what is not HTTP."""
 
     _head: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # Its request is refused like any other, in JSON; uvicorn's own limit would answer in plain text.
+        if len(self.connections) > CONNECTIONS:
+            self.app_state = {**self.app_state, CROWDED: True}
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 TOKEN_CHARACTERS = 8
-CONNECTIONS = 500
 KEEP_ALIVE, SHUTDOWN = 5, 5  # seconds
 
 
@@ -65,7 +64,6 @@ def configure(app: FastAPI) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         h11_max_incomplete_event_size=HEAD_BYTES,
-        limit_concurrency=CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=SHUTDOWN,
     )

@@ -23,7 +23,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     for status, description in {
         401: "The token is missing or wrong.",
         422: "A parameter is not allowed.",
-        429: "Too many searches wait; Retry-After says when to ask again.",
+        429: "Too many ask at once; Retry-After says when to ask again.",
         503: "The collection is not ready, or the search took too long.",
     }.items()
 }
@@ -69,16 +69,19 @@ async def by_picture(server: Here, request: Request) -> dict[str, Any]:
     """Pictures like the one that is sent; with words, those that fit to both."""
     server.searches.check()
     settings = server.settings
-    question, image = await read_form(request, limit=settings.upload_bytes, seconds=settings.upload_seconds)
+    with server.uploads.held():  # of its own: slow senders must not keep others from asking in words
+        question, image = await read_form(
+            request, limit=settings.upload_bytes, seconds=settings.upload_seconds
+        )
 
-    def ask() -> Any:
-        check_picture(image.file, pixels=settings.pixels)
-        return server.engine.search(question, image.file)
+        def ask() -> Any:
+            check_picture(image.file, pixels=settings.pixels)
+            return server.engine.search(question, image.file)
 
-    try:
-        took, (queries, hits) = await server.searches.run(lambda: _timed(server, ask))
-    finally:
-        await image.close()
+        try:
+            took, (queries, hits) = await server.searches.run(lambda: _timed(server, ask))
+        finally:
+            await image.close()
     return {"queries": queries, **_page(question, took, hits)}
 
 

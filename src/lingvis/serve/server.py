@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from lingvis.index.collection import Collection
 from lingvis.serve.access import Access
+from lingvis.serve.busy import Places
 from lingvis.serve.engine import Engine
 from lingvis.serve.metrics import Metrics
 from lingvis.serve.settings import Settings
@@ -33,6 +34,7 @@ class Server:
         self.searches = Workers(
             "search", threads=settings.searching, waiting=settings.waiting, seconds=seconds
         )
+        self.uploads = Places(settings.uploading)
         self.reads = Workers("read", threads=READING, waiting=READS_WAITING, seconds=seconds)
         self.conversions = Workers("convert", threads=1, waiting=CONVERSIONS_WAITING, seconds=seconds)
 

@@ -17,7 +17,8 @@ class Settings:
     """token: None lets everybody in; hosts: names that the Host header may hold, None: any.
 
     upload_bytes, pixels: of a picture that is asked with; seconds: for an answer; upload_seconds: for sending a
-    picture; searching: searches at the same time, waiting: searches that wait for their turn, more are refused.
+    picture; searching: searches at the same time, waiting: searches that wait for their turn, uploading: pictures that
+    are received or searched with, requests: of any kind, at the same time; more are refused.
     """
 
     token: str | None = None
@@ -28,3 +29,5 @@ class Settings:
     upload_seconds: float = 60.0
     searching: int = max(2, core_count() // 2)
     waiting: int = 8 * max(2, core_count() // 2)
+    uploading: int = 16
+    requests: int = 256

@@ -14,14 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
-from lingvis.index.pictures import allow_heic
+from lingvis.index.formats import open_picture
 from lingvis.serve.questions import PictureQuestion
 from lingvis.serve.settings import QUERIES
 
 FIELD_BYTES = 20_000
 FIELDS = QUERIES + 20
-# Pillow knows many more, some of them by starting other programs.
-FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
 
 
 async def read_body(request: Request, *, limit: int, seconds: float) -> AsyncGenerator[bytes]:
@@ -69,13 +67,6 @@ async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[Pi
     except HTTPException:
         await form.close()
         raise
-
-
-def open_picture(file: BinaryIO) -> Image.Image:
-    """A picture whose pixels are not read yet, if its format is one of those that are indexed."""
-    allow_heic()
-    Image.init()
-    return Image.open(file, formats=[name for name in FORMATS if name in Image.OPEN])
 
 
 def check_picture(file: BinaryIO, *, pixels: int) -> None:

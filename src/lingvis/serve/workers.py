@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from starlette.exceptions import HTTPException
+
+from lingvis.serve.busy import Places, busy
 
 T = TypeVar("T")
 
@@ -18,21 +19,16 @@ class Workers:
 
     def __init__(self, name: str, *, threads: int, waiting: int, seconds: float) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._places, self._seconds = threads + waiting, seconds
-        self._taken, self._lock = 0, threading.Lock()
+        self._places, self._seconds = Places(threads + waiting), seconds
 
     def check(self) -> None:
         """Refuse now what could not be run anyway."""
-        if self._taken >= self._places:
-            raise HTTPException(
-                429, "the server is busy; ask again in a second", headers={"Retry-After": "1"}
-            )
+        self._places.check()
 
     async def run(self, function: Callable[[], T]) -> T:
         """The function's result; 429 when too many wait, 503 when it takes too long."""
-        with self._lock:
-            self.check()
-            self._taken += 1
+        if not self._places.take():
+            raise busy()
         future = self._pool.submit(function)
         # The place is free when the thread is: a function that was given up still runs to its end.
         future.add_done_callback(self._leave)
@@ -50,5 +46,4 @@ class Workers:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _leave(self, _: Future[T]) -> None:
-        with self._lock:
-            self._taken -= 1
+        self._places.leave()

@@ -109,6 +109,25 @@ def test_the_large_view_and_similar_pictures(visit: Begin, server: str, answer: 
     assert page.locator("#words").input_value() == ""
 
 
+def test_the_large_view_leafs_on_beyond_what_is_loaded(visit: Begin, server: str, answer: Ask) -> None:
+    begun = visit(server, viewport={"width": 1280, "height": 200})
+    page = begun.open(q="a disc")
+    page.wait_for_selector("#grid .tile")
+    assert len(begun.ids()) == 48, "no more are loaded while the end is far"
+    expected = ids(answer("/api/search", q="a disc", k=200))
+    page.locator("#grid .tile").nth(47).evaluate("tile => tile.click()")
+    following = page.get_by_role("dialog").get_by_role("button", name="Next picture")
+    following.click()
+    page.wait_for_url(f"**open={expected[48]}**")
+    assert begun.ids() == expected
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    page.locator("#grid .tile").nth(len(expected) - 2).evaluate("tile => tile.click()")
+    following.click()
+    page.wait_for_url(f"**open={expected[-1]}**")
+    assert following.is_disabled()
+
+
 def test_an_address_opens_the_large_view(visit: Begin, server: str, answer: Ask) -> None:
     hit = answer("/api/search", q="a disc", k=1)["hits"][0]
     page = visit(server).open(open=hit["id"])

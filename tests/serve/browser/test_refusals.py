@@ -73,3 +73,31 @@ def test_the_servers_sentence_is_shown(visit: Begin, server: str) -> None:
     assert page.locator("#notice button").count() == 0  # asking the same again would not help
     page.locator("#words").fill("a disc")
     page.wait_for_selector("#grid .tile")
+
+
+def test_pictures_that_a_busy_server_refused_come_later(visit: Begin, server: str) -> None:
+    begun = visit(server)
+    begun.refusals_expected = True
+    asked: list[str] = []
+
+    def busy(route: Any) -> None:
+        asked.append(route.request.url)
+        if asked.count(route.request.url) > 2:
+            route.continue_()
+        else:
+            route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "too many"})
+
+    begun.page.route("**/thumbnail*", busy)
+    begun.page.route("**/picture", busy)
+    page = begun.open(q="a disc")
+    page.wait_for_selector("#grid .tile")
+    page.wait_for_function("() => document.querySelector('#grid .tile img').naturalWidth > 0")
+    assert not page.locator("#grid .tile img").first.evaluate("image => image.classList.contains('missing')")
+    page.locator("#grid .tile").first.click()
+    page.wait_for_function("() => document.querySelector('.stage img').src.startsWith('blob:')")
+    assert page.locator(".gone").inner_text() == ""
+    page.unroute("**/thumbnail*")
+    page.route("**/thumbnail*", lambda route: route.fulfill(status=404, json={"error": "no such picture"}))
+    page.keyboard.press("Escape")
+    page.locator("#words").fill("the house")
+    page.wait_for_selector("#grid .tile img.missing")

@@ -101,6 +101,31 @@ def test_scrolling_brings_every_picture_once(visit: Begin, server: str) -> None:
     assert not page.locator("#more").is_visible()
 
 
+def test_scrolling_ends_where_the_server_begins_no_page_any_more(visit: Begin, server: str) -> None:
+    begun = visit(server, viewport={"width": 1280, "height": 500})
+
+    def limit(route: Any) -> None:
+        told = route.fetch().json()
+        told["limits"]["offset"] = 47
+        route.fulfill(json=told)
+
+    begun.page.route("**/api/collection", limit)
+    page = begun.open(q="a disc")
+    page.wait_for_selector("#grid .tile")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_timeout(300)
+    assert len(begun.ids()) == 48 < PICTURES
+    assert not page.locator("#more").is_visible() and not page.locator("#notice").is_visible()
+
+
+def test_thumbnails_are_named_by_their_content(visit: Begin, server: str, answer: Ask) -> None:
+    page = visit(server).open(q="a disc")
+    page.wait_for_selector("#grid .tile")
+    found = page.locator("#grid .tile img").evaluate_all("all => all.map(each => each.getAttribute('src'))")
+    hits = answer("/api/search", q="a disc", k=48)["hits"]
+    assert found[:48] == [f"/api/items/{hit['id']}/thumbnail?v={hit['hash']}" for hit in hits]
+
+
 def test_rows_are_filled_from_edge_to_edge_and_again_after_a_resize(visit: Begin, server: str) -> None:
     page = visit(server).open(q="a disc")
     page.wait_for_selector("#grid .tile")

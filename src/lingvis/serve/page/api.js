@@ -52,12 +52,14 @@ function pause(milliseconds, signal) {
 const json = async (path, options) => (await request(path, options)).json();
 const item = (id) => `/api/items/${encodeURIComponent(id)}`;
 
-export const thumbnailUrl = (id) => `${item(id)}/thumbnail`;
+/** The id stays when a picture is replaced: with its hash, the browser may keep the thumbnail. @param {string} [hash] */
+export const thumbnailUrl = (id, hash) => `${item(id)}/thumbnail${hash ? `?v=${encodeURIComponent(hash)}` : ""}`;
 export const pictureUrl = (id) => `${item(id)}/picture`;
 
 export const getCollection = (options) => json("/api/collection", options);
 export const getItem = (id, options) => json(item(id), options);
-export const getThumbnail = async (id, options) => (await request(thumbnailUrl(id), options)).blob();
+export const getThumbnail = (id, options) => getBlob(thumbnailUrl(id), options);
+export const getBlob = async (path, options) => (await request(path, options)).blob();
 
 /** Pictures for words. @param {Record<string, any>} fields */
 export const searchWords = (fields, options) => json(`/api/search?${parameters(fields)}`, options);

@@ -34,13 +34,18 @@ const results = new Results(grid, {
     learnFolders(grid.hits);
   },
   reset: () => go(NO_FILTERS),
+  furthest: () => collection.limits.offset,
 });
 const compare = new Compare((columns, how) => go({ columns }, how), open);
 const viewer = new Viewer({
   async step(by) {
     const place = leaves.findIndex((hit) => hit.id === current().open);
-    if (place + by >= leaves.length && leaves === grid.hits) await results.more();
+    const here = current().open;
+    const beyond = place + by >= leaves.length && leaves === grid.hits;
+    if (beyond) await results.more();
+    if (current().open !== here) return; // left meanwhile
     if (leaves[place + by]) go({ open: leaves[place + by].id }, { replace: true });
+    else if (beyond) look(here, ""); // the last one, as is known now
   },
   similar: (id) => go({ ...NOTHING, like: id }),
   closed() {
@@ -89,7 +94,8 @@ async function look(id, before) {
   const place = leaves.findIndex((hit) => hit.id === id);
   try {
     const hit = leaves[place] ?? (await getItem(id));
-    viewer.show(hit, { first: place <= 0, last: place < 0 || place === leaves.length - 1 });
+    const more = leaves === grid.hits && results.unfinished;
+    viewer.show(hit, { first: place <= 0, last: place < 0 || (place === leaves.length - 1 && !more) });
   } catch (refused) {
     showRefusal(refused, () => look(id, ""));
   }

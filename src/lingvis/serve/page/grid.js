@@ -3,9 +3,10 @@
 import { thumbnailUrl } from "./api.js";
 import { make } from "./dom.js";
 import { justify } from "./justify.js";
+import { load } from "./patient.js";
 import { number, say } from "./texts.js";
 
-/** @typedef {{id: string, rank: number, score: number, path: string, width: number, height: number, note: string | null}} Hit */
+/** @typedef {{id: string, hash: string, rank: number, score: number, path: string, width: number, height: number, note: string | null}} Hit */
 
 const GAP = 6;
 
@@ -106,8 +107,8 @@ export function neighbour(tiles, from, key, mirrored) {
 /** @param {Hit} hit */
 export function tile(hit) {
   const name = nameOf(hit.path);
-  const picture = make("img", { src: thumbnailUrl(hit.id), alt: "", loading: "lazy", decoding: "async", draggable: false });
-  picture.addEventListener("error", () => picture.classList.add("missing"));
+  const picture = make("img", { alt: "", loading: "lazy", decoding: "async", draggable: false });
+  load(picture, thumbnailUrl(hit.id, hit.hash), { wanted: () => picture.isConnected, missing: () => picture.classList.add("missing") });
   return make(
     "button",
     {

@@ -26,14 +26,16 @@ export async function ask(question, { k, offset, ...options }) {
 export class Results {
   /**
    * @param {import("./grid.js").Grid} grid
-   * @param {{heard: (queries: {lang: string, detected: boolean}[]) => void, reset: () => void}} calls
+   * @param {{heard: (queries: {lang: string, detected: boolean}[]) => void, reset: () => void, furthest: () => number}} calls
+   *   furthest: the last place from which the server begins a page
    */
-  constructor(grid, { heard, reset }) {
-    [this.grid, this.heard, this.reset] = [grid, heard, reset];
+  constructor(grid, { heard, reset, furthest }) {
+    [this.grid, this.heard, this.reset, this.furthest] = [grid, heard, reset, furthest];
     /** @type {Question | null} */
     this.question = null;
     this.running = new AbortController();
-    this.loading = false;
+    /** The answer on its way. @type {Promise<void> | null} */
+    this.loading = null;
     this.offset = 0;
     this.button = byId("more");
     this.button.addEventListener("click", () => this.more());
@@ -63,23 +65,31 @@ export class Results {
     });
   }
 
-  async more() {
-    if (this.loading || this.button.hidden) return;
-    await this.#load((hits) => this.grid.add(hits));
+  /** Whether there may be more pictures than are shown. */
+  get unfinished() {
+    return !this.button.hidden;
   }
 
-  async #load(place) {
+  async more() {
+    if (this.unfinished) await (this.loading ?? this.#load((hits) => this.grid.add(hits)));
+  }
+
+  #load(place) {
+    this.loading = this.#answer(place);
+    return this.loading;
+  }
+
+  async #answer(place) {
     this.running.abort();
     const running = (this.running = new AbortController());
     const slow = setTimeout(() => tellStatus(say("loading")), SLOW);
-    this.loading = true;
     document.body.setAttribute("aria-busy", "true");
     try {
       const answer = await ask(this.question, { k: PAGE, offset: this.offset, signal: running.signal, busy: tellBusy });
       if (running.signal.aborted) return;
       clearNotice();
       this.offset += answer.hits.length;
-      this.button.hidden = answer.hits.length < PAGE;
+      this.button.hidden = answer.hits.length < PAGE || this.offset > this.furthest();
       place(answer.hits);
       this.heard(answer.queries ?? []);
       tellStatus(say("shown", { n: this.grid.hits.length }));
@@ -89,7 +99,7 @@ export class Results {
     } finally {
       clearTimeout(slow);
       if (this.running === running) {
-        this.loading = false;
+        this.loading = null;
         document.body.removeAttribute("aria-busy");
         this.watch.disconnect(); // a fresh look: on a tall screen the end may still be in sight
         this.watch.observe(this.button);

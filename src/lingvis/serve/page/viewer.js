@@ -4,6 +4,7 @@ import { pictureUrl, thumbnailUrl } from "./api.js";
 import { byId, make } from "./dom.js";
 import { nameOf, score } from "./grid.js";
 import { icon } from "./icons.js";
+import { load } from "./patient.js";
 import { bytes, date, label, number, say } from "./texts.js";
 
 /** @typedef {import("./grid.js").Hit} Hit */
@@ -45,14 +46,13 @@ export class Viewer {
 
   #stage(hit, { first, last }) {
     // The thumbnail is there at once; the picture takes its place when it has come.
-    const shown = make("img", { src: thumbnailUrl(hit.id), alt: hit.note ?? nameOf(hit.path), width: hit.width, height: hit.height });
+    const shown = make("img", { src: thumbnailUrl(hit.id, hit.hash), alt: hit.note ?? nameOf(hit.path), width: hit.width, height: hit.height });
     // Small pictures are not blown up to a blur.
     [shown.style.maxWidth, shown.style.maxHeight] = [`${2 * hit.width}px`, `${2 * hit.height}px`];
     const gone = make("p", { class: "gone", role: "status" });
     const large = new Image();
     large.onload = () => (shown.src = large.src);
-    large.onerror = () => (gone.textContent = say("gone"));
-    large.src = pictureUrl(hit.id);
+    load(large, pictureUrl(hit.id), { wanted: () => shown.isConnected, missing: () => (gone.textContent = say("gone")) });
     return make(
       "div", { class: "stage" },
       shown, gone,
