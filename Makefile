@@ -33,6 +33,7 @@ test: lint browser
 bench: setup
 	$(BIN)/lingvis bench pooling --out results/pooling
 	$(BIN)/lingvis bench ranks --out results/ranks
+	$(BIN)/lingvis bench search --out results/search
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -54,14 +54,17 @@ def languages_table(records: Records) -> str:
 
 def languages_summary(records: Records) -> str:
     """The best of each kind: mR by language on test, their mean, and the size."""
+    head = ["model", *TESTED, "mean", "parameters, M"]
     rows = []
     for label in SHORT:
         row = records.row(*ROWS[label])
-        if row is not None:
+        if row is None:
+            rows.append([label, MISSING, *[""] * (len(head) - 2)])
+        else:
             by_lang = [mean(row.test.get(lang)) for lang in TESTED]
             size = millions(row.sizes["training"]) if row.complete else ""
             rows.append([label, *by_lang, _optional(row.average(TESTED)), size])
-    return table(["model", *TESTED, "mean", "parameters, M"], rows)
+    return table(head, rows)
 
 
 def cells(row: Measured | None, width: int) -> list[str]:

@@ -219,6 +219,13 @@ def test_every_record_that_is_read_is_a_row_that_is_trained(docs: Any) -> None:
     assert read - set(elsewhere) <= set(trained)
 
 
+def test_the_summary_has_the_means_of_seven_languages(docs: Any, tmp_path: Path) -> None:
+    write(tmp_path, "smalr", {lang: 30.0 + n for n, lang in enumerate(LANGUAGES)})
+    row = lines(docs("language_tables").languages_summary(docs("records").Records(tmp_path)))["SMALR"]
+    assert [row[lang] for lang in TESTED] == ["30.0", "31.0", "32.0", "33.0", "34.0", "35.0", "36.0"]
+    assert (row["mean"], row["parameters, M"]) == ("33.0", "10.0")
+
+
 def test_blocks_and_plots_without_any_record(docs: Any, tmp_path: Path) -> None:
     records = docs("records").Records(tmp_path)
     for name, block in docs("generate").LANGUAGES.items():
