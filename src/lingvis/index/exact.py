@@ -14,21 +14,25 @@ from lingvis.index.conditions import to_mask
 from lingvis.index.contract import Entry, Filter, Floats, Hit
 from lingvis.index.rows import ENTRY, to_entries, to_matrix
 
-ROUNDING = 1e-5  # more than single precision loses in a product of unit vectors
+# More than a product of unit vectors in half precision loses: of the query and of the result at most 2^-11 each.
+ROUNDING = 2e-3
 
 
 class ExactIndex:
-    """The rows of a collection at one moment: entries, and one vector each, float32 [rows, dim]."""
+    """The rows of a collection at one moment: entries, and one vector each, float16 [rows, dim].
+
+    A query is bound by the speed of memory: in half precision, as vectors are stored, 100,000 x 1024 take 7 ms on 2
+    cores, in single precision 25. The best are compared once more in double precision.
+    """
 
     def __init__(self, table: pa.Table, column: str, dim: int) -> None:
         kept = table.filter(pc.is_valid(table[column]))
         self._entries = kept.select(ENTRY)
-        # Half precision on the disk, single in memory: its products are faster on most processors.
-        self._vectors = torch.from_numpy(np.require(to_matrix(kept[column], dim), requirements="W")).float()
+        self._vectors = torch.from_numpy(np.require(to_matrix(kept[column], dim), requirements="W"))
 
     def search(self, queries: Floats, *, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Queries float32 [queries, dim] -> the hits of each."""
-        scores: Floats = (self._vectors @ torch.from_numpy(queries).T).numpy()
+        scores: Floats = (self._vectors @ torch.from_numpy(queries).half().T).float().numpy()
         places = np.arange(len(scores))
         mask = to_mask(where, self._entries)
         if mask is not None:  # behind the product: copying the vectors that pass would take longer
