@@ -54,7 +54,7 @@ def asking(client: Client, count: int) -> Iterator[list[Any]]:
 
 
 def wait_until(condition: Any) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
