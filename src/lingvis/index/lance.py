@@ -38,7 +38,8 @@ from lingvis.index.rows import (
 EXACT_VALUES = 200_000_000
 # Rows of a partition, and how many partitions a query looks into: some, and a share of all. Recall@10 of clustered
 # vectors of 1024 values: 100,000 (50 partitions) with 20 of them 0.98, with 30 0.99, with 40 1.00, at nearly the same
-# speed; 1,000,000 (500 partitions) with 130 of them 0.97, with 230 0.99. Smaller partitions found no more and took longer to train.
+# speed; 1,000,000 (500 partitions) with 130 of them 0.97, with 230 0.99. Smaller partitions found no more and took
+# longer to train.
 PARTITION, PROBED_LEAST, PROBED = 2000, 30, 0.4
 SAMPLED, ITERATIONS = 64, 20  # rows a partition to learn the partitions from, and passes over them
 # Results that a question is asked for at least, so that its pages agree with one another.
