@@ -1,7 +1,6 @@
-"""The README's two pictures of the search page, made again from a collection of all demo scenes that is being served.
+"""The README's two pictures of the search page, made again from the demo's collection that is being served.
 
-lingvis index all.lv demo/scenes/images --model demo/model
-lingvis serve all.lv --port 8000
+lingvis serve demo/scenes.lv --port 8000
 python docs/screenshots.py http://127.0.0.1:8000
 """
 
@@ -17,7 +16,7 @@ IMAGES = Path(__file__).parent / "images"
 COLUMNS = ["en:penguin", "de:Pinguin", "ar:بطريق", "ja:ペンギン"]
 SHOTS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     # file: what the browser prefers, what is asked, what must be there
-    "search-results.png": ({"locale": "en-US"}, {"q": "Pinguin und Segelboot"}, "#grid .tile"),
+    "search-results.png": ({"locale": "en-US"}, {"q": "Rakete, Schloss und Hammer"}, "#grid .tile"),
     "search-compare.png": (
         {"locale": "en-US", "color_scheme": "dark"},
         {"compare": 1, "column": COLUMNS},
