@@ -136,7 +136,9 @@ def stop_left_over(folder: Path) -> None:
         server = int((data / "postmaster.pid").read_text().split()[0])
         if str(data) in Path(f"/proc/{server}/cmdline").read_text().split("\0"):
             os.kill(server, signal.SIGINT)
-            while Path(f"/proc/{server}/cmdline").read_text():  # empty once it has ended and nobody has asked how
+            while Path(
+                f"/proc/{server}/cmdline"
+            ).read_text():  # empty once it has ended and nobody has asked how
                 time.sleep(0.1)
     except (FileNotFoundError, ProcessLookupError):
         return  # it has ended
