@@ -128,7 +128,7 @@ def vectors(opened: Collection, phrase: dict[str, str]) -> dict[str, Floats]:
     return {lang: unit(opened.model.encode_texts([text], lang)[0]) for lang, text in phrase.items() if text}
 
 
-def same(hits: Sequence[Hit], expected: Sequence[tuple[str, float]], first: int = 1) -> None:
+def assert_same(hits: Sequence[Hit], expected: Sequence[tuple[str, float]], first: int = 1) -> None:
     assert [hit.path for hit in hits] == [path for path, _ in expected]
     np.testing.assert_allclose([hit.score for hit in hits], [score for _, score in expected], atol=1e-4)
     assert [hit.rank for hit in hits] == list(range(first, first + len(hits)))
@@ -157,7 +157,7 @@ def test_every_page_is_cut_from_one_order(opened: Collection, items: list[Item])
         (1000, 7),
         (9, 445),
     ]:
-        same(page(k, offset), expected[offset : offset + k], offset + 1)
+        assert_same(page(k, offset), expected[offset : offset + k], offset + 1)
     assert page(10, 450) == page(10, 4000) == []
     leafed = [hit.id for offset in range(0, ROWS, 90) for hit in page(90, offset)]
     assert len(leafed) == len(set(leafed)) == ROWS
@@ -196,12 +196,12 @@ def test_a_language_that_cannot_be_had_counts_as_the_mean_of_the_others(
     two = {lang: text for lang, text in PHRASES[0].items() if lang != "fr"}
     expected = naive(items, vectors(opened, two), weights())
     book = PhraseBook(("en", "fr"))
-    same(opened.search("a red dog", lang="en", translator=book, consistency="learned"), expected[:10])
+    assert_same(opened.search("a red dog", lang="en", translator=book, consistency="learned"), expected[:10])
     expected = naive(items, vectors(opened, PHRASES[1]), weights())  # the phrase has no French
     found = opened.search(
         "das Haus", lang="de", translator=PhraseBook(), consistency="learned", k=3, offset=2
     )
-    same(found, expected[2:5], 3)
+    assert_same(found, expected[2:5], 3)
     nothing = PhraseBook(("de", "en"), ("de", "fr"))
     with pytest.raises(UserError, match="no pair de-fr"):
         opened.search("das Haus", lang="de", translator=nothing, consistency="learned")
@@ -211,11 +211,11 @@ def test_filters_and_captions_hold_for_the_learnt_order(opened: Collection, item
     asked = vectors(opened, PHRASES[0])
     how = {"lang": "en", "translator": PhraseBook(), "consistency": "learned", "k": ROWS}
     some = [item for item in items if item.entry.format == "png"]
-    same(opened.search("a red dog", where=Filter(format="png"), **how), naive(some, asked, weights()))  # type: ignore[arg-type]
+    assert_same(opened.search("a red dog", where=Filter(format="png"), **how), naive(some, asked, weights()))  # type: ignore[arg-type]
     noted = [
         replace(item, embedding=item.note_embedding) for item in items if item.note_embedding is not None
     ]
-    same(opened.search("a red dog", in_captions=True, **how), naive(noted, asked, weights()))  # type: ignore[arg-type]
+    assert_same(opened.search("a red dog", in_captions=True, **how), naive(noted, asked, weights()))  # type: ignore[arg-type]
 
 
 def test_several_sentences_and_a_picture_in_each_language(

@@ -50,10 +50,12 @@ def test_words_and_picture_are_weighed(visit: Begin, server: str, answer: Ask) -
     page.wait_for_function(
         "id => document.querySelector('#grid .tile')?.dataset.id === id", arg=ids(words)[0]
     )
+    assert begun.ids()[0] == ids(words)[0]
     slider.fill("0")
     page.wait_for_function(
         "id => document.querySelector('#grid .tile')?.dataset.id === id", arg=ids(words)[-1]
     )
+    assert begun.ids()[0] == ids(words)[-1]
 
 
 def test_a_large_photo_is_made_small_before_it_travels(visit: Begin, server: str, tmp_path: Path) -> None:
@@ -69,10 +71,12 @@ def test_a_large_photo_is_made_small_before_it_travels(visit: Begin, server: str
 
 def test_a_file_that_is_no_picture(visit: Begin, server: str, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear all")
-    page = visit(server).open()
+    begun = visit(server)
+    page = begun.open()
     page.wait_for_selector(".examples button")
     page.locator("#file").set_input_files(tmp_path / "letter.txt")
     page.get_by_text("“letter.txt” is not a picture.").wait_for()
+    assert begun.ids() == [], "nothing was asked for"
 
 
 def test_the_large_view_and_similar_pictures(visit: Begin, server: str, answer: Ask) -> None:
