@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageOps
 
 from lingvis.data import fonts
 from lingvis.data.dataset import Dataset
+from lingvis.data.opening import open_image
 from lingvis.data.rows import SPLITS, Row
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
@@ -163,7 +164,7 @@ def _tile(file: Path) -> Image.Image:
     """A picture inside a square, decoded no larger than needed; a marked square when it cannot be read."""
     tile = Image.new("RGB", (TILE, TILE), FRAME)
     try:
-        with Image.open(file) as opened:
+        with open_image(file) as opened:
             opened.draft("RGB", (TILE, TILE))
             picture = ImageOps.exif_transpose(opened).convert("RGB")
         picture = ImageOps.contain(picture, (TILE, TILE))

@@ -168,10 +168,10 @@ def _rank(example: Example) -> str:
 
 def _picture(file: Path, name: str) -> str:
     """The thumbnail as a data URI; the name where there is no picture to read (a dataset of features alone)."""
-    from PIL import Image
+    from lingvis.data.opening import open_image
 
     try:
-        with Image.open(file) as opened:
+        with open_image(file) as opened:
             opened.draft("RGB", (THUMBNAIL, THUMBNAIL))
             small = opened.convert("RGB")
     except OSError:

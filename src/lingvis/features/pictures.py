@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from lingvis.data.opening import open_image
 from lingvis.data.rows import Box
 from lingvis.features.backbones.contract import Preprocessing
 
@@ -49,9 +50,7 @@ def decode(path: Path, boxes: Sequence[Box], preprocessing: Preprocessing, *, cr
     Boxes are in pixels of the upright picture; without any, the whole picture is the one box.
     """
     try:
-        with Image.open(path) as image:
-            if image.format == "EPS":  # Pillow would start another program, whatever the file is called
-                raise BrokenPicture("it is an EPS file; turn it into a JPEG or PNG")
+        with open_image(path) as image:
             width, height = upright_size(image)
             kept = _clip(boxes or [(0.0, 0.0, width, height)], width, height)
             views = kept if crops else np.array([[0.0, 0.0, width, height]])
