@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lingvis.config import Positive
+from lingvis.objectives.reversal import ramp, turn_gradient
 from lingvis.registry import Registry
 from lingvis.types import Clock, Sentences
 
@@ -77,22 +77,8 @@ class LanguageAdversary(nn.Module):
 
     def strength(self, clock: Clock) -> float:
         """lambda, from 0 at the first step to nearly 1 at the last."""
-        done = min(1.0, clock.step / self.total_steps)
-        return 2 / (1 + math.exp(-self.eta * done)) - 1
+        return ramp(clock, self.total_steps, self.eta)
 
     def forward(self, sentences: Sentences, clock: Clock) -> Tensor:
-        turned: Tensor = _TurnGradient.apply(sentences.average.float(), self.strength(clock))  # type: ignore[no-untyped-call]
+        turned = turn_gradient(sentences.average.float(), self.strength(clock))
         return F.cross_entropy(self.classifier(turned), sentences.langs)
-
-
-class _TurnGradient(torch.autograd.Function):
-    """The same values; the gradient times minus `strength`."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, strength: float) -> Tensor:
-        ctx.strength = strength
-        return values.view_as(values)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return -ctx.strength * grad, None

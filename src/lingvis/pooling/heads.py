@@ -1,0 +1,49 @@
+"""Context-aware attention: each of several heads weighs the vectors by how they fit the mean of all."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from lingvis.config import Count, Positive
+from lingvis.pooling.base import POOLERS
+from lingvis.types import Tokens
+
+
+@POOLERS.register(
+    "attention", "weighted means by heads that compare each vector with the mean of all (A3VSE)"
+)
+class AttentionHeads(nn.Module):
+    """[batch, length, dim] -> [batch, heads * dim]: of each head a mean with weights of its own, side by side.
+
+    Huang et al. 2019, Eq. 1: the weight of vector i in head k is softmax over i of temperature * a_ik, with
+    a_ik = tanh(P_k mean)^T tanh(Q_k v_i), the mean over the valid vectors, and P_k, Q_k linear maps [hidden, dim].
+    The paper gives no value for the temperature: with 1 the weights of a trained head range over e^(2 hidden).
+    """
+
+    def __init__(
+        self, *, dim: int, heads: Count = 3, hidden: Count = 512, temperature: Positive = 1.0
+    ) -> None:
+        super().__init__()
+        self.dim, self.heads, self.temperature = heads * dim, heads, temperature
+        self.context = nn.Linear(dim, heads * hidden, bias=False)
+        self.local = nn.Linear(dim, heads * hidden, bias=False)
+        for layer in (self.context, self.local):
+            nn.init.xavier_uniform_(layer.weight)
+
+    def forward(self, tokens: Tokens) -> Tensor:
+        values = self._valid(tokens)
+        return (self.weights(tokens).to(values.dtype) @ values).flatten(1).to(tokens.values.dtype)
+
+    def weights(self, tokens: Tokens) -> Tensor:
+        """How much each vector counts in each head, [batch, heads, length]; 0 where none is valid."""
+        values = self._valid(tokens)
+        mean = values.sum(dim=1) / tokens.lengths.unsqueeze(1).to(values.dtype)
+        context = torch.tanh(self.context(mean)).view(len(mean), self.heads, -1)
+        local = torch.tanh(self.local(values)).view(*tokens.mask.shape, self.heads, -1)
+        scores = torch.einsum("bkh,blkh->bkl", context, local) * self.temperature
+        return scores.masked_fill(~tokens.mask.unsqueeze(1), -torch.inf).softmax(dim=-1)
+
+    def _valid(self, tokens: Tokens) -> Tensor:
+        """The vectors in the layers' kind of number, zero where none is valid: not a number stays out of gradients."""
+        return tokens.values.to(self.local.weight.dtype).masked_fill(~tokens.mask.unsqueeze(-1), 0.0)
