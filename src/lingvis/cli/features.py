@@ -18,6 +18,7 @@ def extract(
     backbone: str = "efficientnet-lite0",
     kind: Literal["global", "grid", "region"] = "grid",
     regions: Literal["crop", "pooled"] = "pooled",
+    detections: str | None = None,
     skip_broken: bool = False,
     batch_size: int = 32,
     name: str | None = None,
@@ -34,9 +35,11 @@ def extract(
     backbone: str
         efficientnet-lite0, -lite1, -lite2, timm:NAME or open_clip:ARCH/PRETRAINED.
     kind: str
-        One vector a picture, one a grid cell, or one a region of the dataset's `regions`.
+        One vector a picture, one a grid cell, or one a region of the rows or of `features detect`.
     regions: str
         For kind region: run each box as a picture of its own, or pool the grid cells it covers.
+    detections: str
+        For kind region: the name of the detections to use, instead of the regions of the rows.
     skip_broken: bool
         List and leave out pictures that cannot be decoded, instead of stopping.
     batch_size: int
@@ -63,6 +66,7 @@ def extract(
             backbone=backbone,
             kind=kind,
             regions=regions,
+            detections=detections,
             skip_broken=skip_broken,
             batch_size=batch_size,
             name=name,
@@ -77,3 +81,121 @@ def extract(
     print(f"{store.path}: {len(store.names)} pictures, {store.offsets[-1]} vectors of {store.dim} dimensions")
     for broken in store.manifest.broken:
         print(f"  broken, left out: {broken.image}: {broken.reason}")
+
+
+@app.command
+def detect(
+    dataset: Path,
+    /,
+    *,
+    detector: str,
+    labels: Path | None = None,
+    score: float = 0.3,
+    most: int = 36,
+    batch_size: int = 8,
+    name: str = "regions",
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Look for things in all pictures of a dataset; goes on where an interrupted run stopped.
+
+    Parameters
+    ----------
+    dataset: Path
+        The dataset folder.
+    detector: str
+        tflite:FILE, onnx:FILE, torchvision:FILE, classifier:BACKBONE, coco:FILE, bottom-up:FILE or regions:FILE.
+    labels: Path
+        Names of the classes, where the file of the detector has none: one a line, or JSON with COCO's categories.
+    score: float
+        Leave out what the detector is less sure of.
+    most: int
+        Keep at most so many regions a picture, the surest.
+    batch_size: int
+        Pictures that are looked at together.
+    name: str
+        Name of the folder below detections/; `regions` is what features and pseudo captions use unasked.
+    force: bool
+        Replace detections that were made in another way.
+    json: bool
+        Print the manifest as JSON.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.data.dataset import Dataset
+    from lingvis.features.detect import detect as run
+
+    made = run(
+        Dataset.open(dataset),
+        detector,
+        labels=labels,
+        score=score,
+        most=most,
+        batch_size=batch_size,
+        name=name,
+        force=force,
+    )
+    if json:
+        print_json(made.model_dump(mode="json"))
+        return
+    print(
+        f"{dataset / 'detections' / name}: {made.regions} regions in {made.pictures} pictures, "
+        f"none in {made.empty} of them"
+    )
+    frequent = [f"{label} {count}" for label, count in list(made.labels.items())[:10]]
+    print(f"  {len(made.labels)} labels: {', '.join(frequent)}{' ...' if len(made.labels) > 10 else ''}")
+    for broken in made.broken:
+        print(f"  broken, without regions: {broken.image}: {broken.reason}")
+
+
+@app.command
+def labels(
+    dataset: Path,
+    /,
+    *,
+    dictionary: Annotated[list[str] | None, Parameter(negative="")] = None,
+    lang: Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")] = None,
+    detections: str | None = None,
+    json: bool = False,
+) -> None:
+    """Write the tables that translate labels, labels/LANG.csv, for pseudo captions in other languages.
+
+    Lines that a table has stay as they are, so that you can correct it; new labels are added.
+
+    Parameters
+    ----------
+    dataset: Path
+        The dataset folder.
+    dictionary: list[str]
+        LANG=FILE, a dictionary from English into the language, FreeDict's or MUSE's; once for each language.
+    lang: list[str]
+        The languages; all of the dataset by default.
+    detections: str
+        The name of the detections whose labels are meant.
+    json: bool
+        Print JSON.
+    """
+    from lingvis.cli.output import print_json, print_table
+    from lingvis.data.dataset import Dataset
+    from lingvis.jobs.labels import translate_labels
+
+    tables = translate_labels(
+        Dataset.open(dataset), dictionaries=dictionary or [], languages=lang, detections=detections
+    )
+    if json:
+        print_json([table.as_json() for table in tables])
+        return
+    rows = [
+        (
+            table.lang,
+            table.labels,
+            table.labels - len(table.missing),
+            f"{table.covered:.0%}",
+            ", ".join(table.missing[:5]),
+        )
+        for table in tables
+    ]
+    print_table(
+        f"{dataset / 'labels'}",
+        ["language", "labels", "translated", "of all regions", "without, most frequent"],
+        rows,
+    )

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.data.detections import REGIONS, read_detections
 from lingvis.data.rows import SPLITS, Row, TextRow, named_image, parse_row, parse_text_row
 from lingvis.errors import UserError, choices
 
@@ -75,6 +76,11 @@ class Dataset:
         """Where stored features lie, one folder each."""
         return self.path / "features"
 
+    @property
+    def detections_dir(self) -> Path:
+        """Where detections lie, one folder each."""
+        return self.path / "detections"
+
     @cached_property
     def languages(self) -> list[str]:
         """Every language that has a caption, in order of first appearance."""
@@ -111,6 +117,20 @@ class Dataset:
     def without(self, images: Collection[str]) -> Dataset:
         """The same dataset less some images (those whose pictures are broken)."""
         return replace(self, rows=[row for row in self.rows if row.image not in images])
+
+    def with_regions(self, detections: str | None = None) -> Dataset:
+        """The same rows with what detectors saw.
+
+        detections: the name of a folder of detections, whose regions replace those of the rows; by default rows
+        that have regions keep them, and the others get those of `regions`, where there is such a folder.
+        """
+        folder = self.detections_dir / (detections or REGIONS)
+        if detections is None and not folder.is_dir():
+            return self
+        wanted = [row.image for row in self.rows if detections is not None or not row.regions]
+        found = read_detections(folder, wanted)
+        rows = [row.model_copy(update={"regions": found.get(row.image, row.regions)}) for row in self.rows]
+        return replace(self, rows=rows)
 
     def captions(
         self,

@@ -46,6 +46,7 @@ def extract(
     backbone: str | Backbone = "efficientnet-lite0",
     kind: str = "grid",
     regions: str = POOLED,
+    detections: str | None = None,
     skip_broken: bool = False,
     batch_size: int = 32,
     device: str | None = None,
@@ -56,6 +57,7 @@ def extract(
 
     A store that is complete and still fits is returned at once; one that was interrupted goes on where it
     stopped. With skip_broken, pictures that cannot be read are listed in the manifest and left out.
+    detections: for regions, whose boxes to use instead of those of the rows (`Dataset.with_regions`).
     spread: gives an encoder that does the same work elsewhere, as on a cluster.
     """
     if not dataset.images_dir.is_dir():
@@ -65,11 +67,16 @@ def extract(
     if batch_size < 1:
         raise UserError(f"batch size {batch_size} is too small; use at least 1")
     made, how = check_kind(kind, regions)
+    if kind == "region":
+        dataset = dataset.with_regions(detections)
+    elif detections is not None:
+        raise UserError(f"detections {detections!r} have no part in features of kind {kind}; use kind region")
     title = backbone if isinstance(backbone, str) else backbone.name
-    target = dataset.features_dir / (name or store_name(title, kind))
+    usual = store_name(title, kind if detections is None else f"{kind}-{detections}")
+    target = dataset.features_dir / (name or usual)
     if target.parent != dataset.features_dir or target.name.startswith("."):
         raise UserError(f"bad name {name!r} for features; use a plain folder name such as mine-grid")
-    origin = Origin(backbone=title, kind=made, regions=how, pictures=_digest(dataset, boxes=kind == "region"))
+    origin = Origin(backbone=title, kind=made, regions=how, pictures=digest(dataset, boxes=kind == "region"))
     with _space(target), exclusive(target):
         if target.exists():
             stored = FeatureStore.open(target)
@@ -126,7 +133,7 @@ def _fill(
         partial.close()
 
 
-def _digest(dataset: Dataset, *, boxes: bool) -> str:
+def digest(dataset: Dataset, *, boxes: bool) -> str:
     """Names, sizes and boxes of the pictures: what tells that a store still fits its dataset."""
     digest = hashlib.sha256()
     for row in dataset.rows:

@@ -1,0 +1,28 @@
+"""Detectors: networks that look at pictures, and files that say what was seen."""
+
+from __future__ import annotations
+
+from lingvis.features.detectors import (
+    bottom_up,
+    classifier,
+    coco,
+    onnx_yolo,
+    stored_regions,
+    tflite,
+    torchvision_models,
+)
+from lingvis.features.detectors.contract import DETECTORS, Detector, Picture, load_detector
+
+__all__ = [
+    "DETECTORS",
+    "Detector",
+    "Picture",
+    "bottom_up",
+    "classifier",
+    "coco",
+    "load_detector",
+    "onnx_yolo",
+    "stored_regions",
+    "tflite",
+    "torchvision_models",
+]

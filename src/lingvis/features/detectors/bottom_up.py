@@ -1,0 +1,124 @@
+"""The TSV files of bottom-up attention: boxes, classes and attributes of a Faster R-CNN, in base64."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.data.rows import Region
+from lingvis.errors import UserError
+from lingvis.features.detectors.contract import DETECTORS, Picture, existing
+from lingvis.features.detectors.ids import PictureIds
+from lingvis.features.detectors.labels import read_labels
+from lingvis.features.manifest import checksum
+from lingvis.features.pictures import BrokenPicture
+
+# Vectors come last and are by far the longest: they are never decoded here.
+FIELDS = (
+    "id",
+    "height",
+    "width",
+    "objects",
+    "objects_conf",
+    "attrs",
+    "attrs_conf",
+    "count",
+    "boxes",
+    "vectors",
+)
+OBJECTS, ATTRIBUTES = "objects_vocab.txt", "attributes_vocab.txt"
+SURE_ATTRIBUTE = 0.1  # the authors' own threshold for showing an attribute
+SAME_SHAPE = 0.02
+
+
+@DETECTORS.register(
+    "bottom-up:FILE", "the bottom-up-attention TSV with classes and attributes; --labels: its vocabularies"
+)
+class BottomUpDetections:
+    """What the TSV says of each picture; the vocabularies lie in the folder of --labels, or beside the file."""
+
+    side = 0
+
+    def __init__(self, file: str, *, labels: Path | None, images: Sequence[str]) -> None:
+        path = existing(file, "TSV file")
+        self.name = f"bottom-up:{path.name}"
+        folder = labels or path.parent
+        names = [existing(str(folder / name), "vocabulary") for name in (OBJECTS, ATTRIBUTES)]
+        self.objects, self.attributes = (read_labels(name) for name in names)
+        self.made_of = (checksum(path), *(checksum(name) for name in names))
+        ids = PictureIds(images)
+        self.found: dict[str, list[str]] = {}
+        first = None
+        for fields in _lines(path):
+            first = first or fields[0]
+            image = ids.find(fields[0])
+            if image is not None:
+                self.found[image] = fields[:-1]
+        if not self.found:
+            raise ids.none_found(path, first or "no picture at all")
+
+    def detect(self, pictures: Sequence[Picture]) -> list[list[Region] | BrokenPicture]:
+        """The regions of each picture, or what is wrong with its line."""
+        results: list[list[Region] | BrokenPicture] = []
+        for picture in pictures:
+            try:
+                results.append(self._regions(picture))
+            except BrokenPicture as broken:
+                results.append(broken)
+        return results
+
+    def _regions(self, picture: Picture) -> list[Region]:
+        if picture.name not in self.found:
+            return []
+        fields = dict(zip(FIELDS, self.found[picture.name], strict=False))
+        try:
+            width, height, count = (int(fields[key]) for key in ("width", "height", "count"))
+        except ValueError as error:
+            raise BrokenPicture(f"its line in the TSV is damaged: {error}") from error
+        if abs(width / height * picture.height / picture.width - 1) > SAME_SHAPE:
+            raise BrokenPicture(
+                f"its boxes were made on a picture of {width}x{height} pixels, "
+                f"this one has {picture.width}x{picture.height}"
+            )
+        corners = _numbers(fields["boxes"], np.float32, (count, 4)) * (picture.width / width)
+        objects = _numbers(fields["objects"], np.int64, (count,)).tolist()
+        sure = _numbers(fields["objects_conf"], np.float32, (count,)).tolist()
+        attributes = _numbers(fields["attrs"], np.int64, (count,)).tolist()
+        known = _numbers(fields["attrs_conf"], np.float32, (count,)) >= SURE_ATTRIBUTE
+        regions = [
+            picture.region(
+                corners[n],
+                self.objects[objects[n]],
+                sure[n],
+                self.attributes.get(attributes[n]) if known[n] else None,
+            )
+            for n in range(count)
+            if objects[n] in self.objects
+        ]
+        return [region for region in regions if region is not None]
+
+
+def _lines(path: Path) -> Iterator[list[str]]:
+    """The fields of each picture; the file is far larger than memory may be."""
+    with path.open(encoding="ascii", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            fields = line.rstrip("\r\n").split("\t")
+            if len(fields) != len(FIELDS):
+                raise UserError(
+                    f"{path}, line {number}: {len(fields)} fields, a TSV with classes and attributes has {len(FIELDS)}: "
+                    f"id, height, width, objects and attributes with their scores, number, boxes, features"
+                )
+            yield fields
+
+
+def _numbers(text: str, kind: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
+    try:
+        return np.frombuffer(base64.b64decode(text, validate=True), dtype=kind).reshape(shape)
+    except (binascii.Error, ValueError) as error:
+        raise BrokenPicture(f"its line in the TSV is damaged: {error}") from error

@@ -1,0 +1,44 @@
+"""Detections in our own rows: a captions.jsonl or regions.jsonl of another place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lingvis.data.detections import read_regions
+from lingvis.data.rows import Region
+from lingvis.errors import UserError
+from lingvis.features.detectors.contract import DETECTORS, Picture, existing
+from lingvis.features.detectors.ids import PictureIds
+from lingvis.features.manifest import checksum
+
+
+@DETECTORS.register("regions:FILE", "lines of JSON with `image` and `regions`, as in captions.jsonl")
+class StoredRegions:
+    """What such a file says of each picture."""
+
+    side = 0
+
+    def __init__(self, file: str, *, labels: Path | None, images: Sequence[str]) -> None:
+        path = existing(file, "file of regions")
+        if labels:
+            raise UserError(f"regions carry their labels themselves; leave out --labels {labels}")
+        self.name = f"regions:{path.name}"
+        self.made_of: tuple[str, ...] = (checksum(path),)
+        ids, given = PictureIds(images), read_regions(path)
+        matched = {ids.find(image): regions for image, regions in given.items()}
+        self.found = {image: regions for image, regions in matched.items() if image is not None}
+        if not self.found:
+            raise ids.none_found(path, next(iter(given), "no picture at all"))
+
+    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+        """The regions of each picture, clipped to it."""
+        return [self._regions(picture) for picture in pictures]
+
+    def _regions(self, picture: Picture) -> list[Region]:
+        clipped = []
+        for region in self.found.get(picture.name, ()):
+            inside = picture.region(region.box, region.label or "", 0.0)
+            if inside is not None:
+                clipped.append(region.model_copy(update={"box": inside.box}))
+        return clipped
