@@ -45,6 +45,7 @@ OBJECTIVE_OPTIONS: dict[str, dict[str, Any]] = {
     "top_triplet": {"margin": 0.05, "hardest": 10},
     "contrastive": {"temperature": 0.07},
 }
+POOLING_OPTIONS: dict[str, dict[str, Any]] = {"attention": {"dim": 4, "heads": 3, "hidden": 2}}
 HEAD_OPTIONS: dict[str, dict[str, Any]] = {
     "none": {"input_dim": 3},
     "linear": SIZES,
@@ -59,6 +60,7 @@ WORD_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "ngrams": ("characters", {"dim": WORD_DIM, "buckets": 50}),
     "universal": ("language_words", {"dim": WORD_DIM, "vector_dim": 4}),
     "hybrid": ("language_words", {"dim": WORD_DIM, "vector_dim": 4, "own": 1}),
+    "mapped": ("language_words", {"vector_dim": WORD_DIM, "map": "none"}),
     "transformer": ("transformer", {}),
 }
 
@@ -115,9 +117,11 @@ def test_encoders_keep_rows_and_places(registry: Registry[Any], options: dict[st
 
 @names(POOLERS)
 def test_poolers_give_one_vector_a_row(name: str) -> None:
-    pooler = POOLERS.get(name)()
+    pooler = POOLERS.get(name)(**POOLING_OPTIONS.get(name, {}))
     assert isinstance(pooler, Pooler)
-    assert pooler(some_tokens()).shape == (2, 4)
+    pooled = pooler(some_tokens())
+    assert pooled.shape == (2, getattr(pooler, "dim", 4))  # those that widen say how wide
+    assert pooled.shape[1] == (12 if name == "attention" else 4)
 
 
 @names(TEXT_HEADS)
@@ -134,7 +138,10 @@ def test_similarities_score_every_pair(name: str) -> None:
     similarity = SIMILARITIES.get(name)()
     assert isinstance(similarity, Similarity)
     images, texts = torch.randn(2, 4), torch.randn(3, 4)
-    scores = similarity(similarity.prepare_images(images), similarity.prepare_texts(texts))
+    sides: tuple[Any, Any] = images, texts
+    if not similarity.pooled:
+        sides = some_tokens(), Tokens(texts.unsqueeze(1), torch.ones(3, 1, dtype=torch.bool))
+    scores = similarity(similarity.prepare_images(sides[0]), similarity.prepare_texts(sides[1]))
     assert scores.shape == (2, 3)
     assert torch.isfinite(scores).all()
 

@@ -57,12 +57,25 @@ class DataSection(_Section):
 
     languages: [] = all of the dataset. features: the name of the stored features. vectors: the name of the stored
     word vectors, for parts that start from them. text_only: whether sentences without a picture take part.
+    captions: learn from so many training captions only, drawn by training.seed; 0 = all.
     """
 
     languages: Annotated[list[str], AfterValidator(_each_once)]
     features: str
     vectors: str = ""
     text_only: bool = False
+    captions: Annotated[int, Field(ge=0)] = 0
+
+
+class StartSection(_Section):
+    """A trained model to begin with.
+
+    run: its folder. parts: prefixes of parameter names, such as "image" or "text.encoder", whose weights and
+    buffers are taken from it; all others start as they do without it.
+    """
+
+    run: str = ""
+    parts: list[str] = []
 
 
 class ImageSection(_Section):
@@ -133,6 +146,7 @@ class Recipe(_Section):
     summary: str
     source: str
     data: DataSection
+    start: StartSection = StartSection()
     image: ImageSection
     text: TextSection
     similarity: Part

@@ -78,7 +78,7 @@ def test_encoders_get_the_opposite_gradient_times_the_ramp(step: int) -> None:
             judge = adversaries.discriminators[f"{first}_{second}"]
             loss = loss - weight * torch.sigmoid(judge(getattr(plain, first))).log().mean()
             loss = loss - weight * (1 - torch.sigmoid(judge(getattr(plain, second)))).log().mean()
-    loss.backward()
+    torch.autograd.backward(loss)
     strength = ramp(clock, STEPS, 10.0)
     assert strength == pytest.approx(2 / (1 + math.exp(-10 * step / STEPS)) - 1)
     for found, name in zip(turned, ("image", "text", "image_only", "pseudo"), strict=True):

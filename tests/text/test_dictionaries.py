@@ -1,4 +1,4 @@
-"""Dictionary files of both formats, their damage, and the choice of one translation a word."""
+"""Dictionary files of all formats, their damage, and the choice of one translation a word."""
 
 from __future__ import annotations
 
@@ -169,3 +169,32 @@ def test_folder_without_dictionaries(tmp_path: Path) -> None:
         find_dictionaries(tmp_path, ["de", "cs"])
     with pytest.raises(UserError, match="is no folder"):
         find_dictionaries(tmp_path / "none", ["de"])
+
+
+@pytest.mark.parametrize("header", ["", "source,target\n", "\ufeffWord, Translation\n"])
+def test_csv(tmp_path: Path, header: str) -> None:
+    file = tmp_path / "de-en.csv"
+    lines = 'Hund,Dog\r\n"zu Fuß","on foot, walking"\n\nhund,hound\n"sagte ""ja""",said yes\nhund,dog\n'
+    file.write_bytes((header + lines).encode())
+    assert read_dictionary(file) == {
+        "hund": ("dog", "hound"),
+        "zu fuß": ("on foot, walking",),
+        'sagte "ja"': ("said yes",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a,b\nc\n", "line 2: 1 columns"),
+        ("a,b,c\n", "line 1: 3 columns"),
+        ("a,b\n\nc, \n", "line 3: 2 columns"),
+        ('a,b\n"c,d\n', "close every quote"),
+        ("word,translation\n", "no translations"),
+    ],
+)
+def test_damaged_csv(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "de-en.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        read_dictionary(file)

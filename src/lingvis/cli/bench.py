@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -96,6 +97,8 @@ def search(
     from lingvis.bench.search_typed import run_typed_benchmark
     from lingvis.cli.output import print_json, print_table
 
+    if work is not None:
+        work.mkdir(parents=True, exist_ok=True)
     asked = run_typed_benchmark(out, pictures=typed, model=model, work=work) if typed else None
     records = run_search_benchmark(out, sizes=sizes, engines=engines, dim=dim, work=work)
     if json:
@@ -106,3 +109,84 @@ def search(
     print(LEGEND)
     if asked is not None:
         print(typed_line(asked))
+
+
+@app.command
+def transfer(
+    dataset: Path,
+    /,
+    *overrides: str,
+    source: str,
+    target: str,
+    out: Path = Path("results/transfer"),
+    sizes: Annotated[tuple[int, ...], Several] = (100, 300, 1000, 3000, 0),
+    seeds: Annotated[tuple[int, ...], Several] = (0, 1, 2),
+    methods: Annotated[tuple[str, ...], Several] = (),
+    dictionary: Path | None = None,
+    work: Path = Path("runs/transfer"),
+    at_once: int = 1,
+    device: str | None = None,
+    json: bool = False,
+) -> None:
+    """The learning curve of Translator: recall against the number of captions in a new language.
+
+    Runs that have a record in --out are not trained again; a stopped command goes on where it was.
+
+    Parameters
+    ----------
+    dataset: Path
+        The dataset folder, with features extracted and word vectors trained.
+    overrides: str
+        Values for all runs, the source models' too, such as training.epochs=5.
+    source: str
+        The language of the model to begin with, such as de.
+    target: str
+        The language to bring it to, such as fr.
+    out: Path
+        Folder for SOURCE-TARGET.csv, SOURCE-TARGET.png and one record a run.
+    sizes: tuple[int, ...]
+        Numbers of target captions to learn from; 0 is all.
+    seeds: tuple[int, ...]
+        Each seed has a source model, draws its own captions and starts from its own weights.
+    methods: tuple[str, ...]
+        Some of fs, fs-image, t1, t2-procrustes and t2-rcsls; all by default.
+    dictionary: Path
+        A dictionary from the target into the source language for t2; induced from parallel sentences by default.
+    work: Path
+        Folder for models: those of the source language stay there for other pairs.
+    at_once: int
+        Runs to train at the same time, each in a process.
+    device: str
+        cpu or cuda; a GPU is used when there is one.
+    json: bool
+        Print the records as JSON instead of a table.
+    """
+    from lingvis.bench.transfer import run_transfer_benchmark
+    from lingvis.bench.transfer_report import transfer_table
+    from lingvis.cli.output import print_json, print_table
+    from lingvis.training.loop import Interrupted
+
+    try:
+        records = run_transfer_benchmark(
+            dataset,
+            out,
+            source=source,
+            target=target,
+            sizes=sizes,
+            seeds=seeds,
+            methods=methods,
+            overrides=overrides,
+            dictionary=dictionary,
+            work=work,
+            device=device,
+            at_once=at_once,
+        )
+    except (Interrupted, KeyboardInterrupt):
+        print("lingvis: stopped; the same command goes on where it was", file=sys.stderr)
+        sys.exit(130)
+    if json:
+        print_json(records)
+        return
+    columns, rows = transfer_table(records)
+    print_table(f"{source} -> {target}, split {records[0]['split']}, by number of captions", columns, rows)
+    print(f"{out / f'{source}-{target}.csv'} and {out / f'{source}-{target}.png'} hold all numbers")

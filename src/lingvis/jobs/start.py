@@ -1,4 +1,4 @@
-"""What training starts from beside the captions: sentences without pictures, word vectors, a latent vocabulary."""
+"""What training starts from: which captions, sentences without pictures, word vectors, a latent vocabulary."""
 
 from __future__ import annotations
 
@@ -15,13 +15,51 @@ from lingvis.data.dataset import Captions, Dataset
 from lingvis.data.rows import TextRow
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
+from lingvis.text.alignment import prepare
 from lingvis.text.latent import Assignment
 from lingvis.text.tokenizers import Vocabulary
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.store import VECTORS, WordVectors
 
 ASSIGNMENT = "assignment.safetensors"
+MAPPED = "mapped"  # the word part whose vectors stay as they are stored
 Floats = NDArray[np.float32]
+
+
+def draw_captions(captions: Captions, count: int, seed: int) -> Captions:
+    """So many of the captions, 0 for all, and their images; fewer are among more of the same seed."""
+    if not count:
+        return captions
+    if count > len(captions.texts):
+        raise UserError(
+            f"data.captions is {count}, but there are {len(captions.texts)} training captions; "
+            "lower it, or set it to 0 for all"
+        )
+    rows = np.sort(np.random.default_rng(seed).permutation(len(captions.texts))[:count])
+    images, image_of = np.unique(captions.image_of[rows], return_inverse=True)
+    texts, langs = [captions.texts[row] for row in rows], [captions.langs[row] for row in rows]
+    missing = sorted(set(captions.langs) - set(langs))
+    if missing:
+        raise UserError(
+            f"data.captions is {count}, and none of those drawn is in {', '.join(missing)}; "
+            "raise it, or name fewer data.languages"
+        )
+    return Captions([captions.images[image] for image in images], texts, langs, image_of.astype(np.int64))
+
+
+def vocabulary_sentences(recipe: Recipe, dataset: Dataset, captions: Captions) -> tuple[list[str], list[str]]:
+    """Texts and languages that the vocabulary is made from: the captions that are learnt from.
+
+    Words that stay as they are (`mapped`) need no caption to be known: every word with a vector is one of them.
+    """
+    texts, langs = list(captions.texts), list(captions.langs)
+    if recipe.text.words.name == MAPPED:
+        stored = _open_vectors(recipe, dataset)
+        for lang in dict.fromkeys(captions.langs):
+            known = stored.table(lang).words
+            texts += known
+            langs += [lang] * len(known)
+    return texts, langs
 
 
 def with_text_only(
@@ -44,6 +82,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
     """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none.
 
     Centred in each language: vectors trained on captions share a large common direction, which says nothing.
+    For `mapped` words centred over all stored ones and of unit length, as maps are fitted.
     """
     if not recipe.data.vectors:
         return None
@@ -52,12 +91,15 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
             f"data.vectors is {recipe.data.vectors!r}, but tokenizer {recipe.text.tokenizer.name} keeps no words of each "
             "language; use the tokenizer language_words, or set data.vectors to an empty string"
         )
-    stored = WordVectors.open(dataset.path / VECTORS / recipe.data.vectors)
+    stored = _open_vectors(recipe, dataset)
     values = np.zeros((vocabulary.size, stored.dim), dtype=np.float32)
     for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
         offset = vocabulary.blocks[0][0]
         found, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
-        if known.any():
+        if recipe.text.words.name == MAPPED:
+            # The vocabulary has all stored words and perhaps some without a vector, which are zero and stay so.
+            found = prepare(found)
+        elif known.any():
             found[known] -= found[known].mean(axis=0)
         values[first:last] = found
     return values
@@ -71,7 +113,7 @@ def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) 
     if vectors is None:
         return {}
     dim: int = recipe.text.words.options.get("vector_dim") or vectors.shape[1]
-    if dim == vectors.shape[1]:
+    if dim == vectors.shape[1] or recipe.text.words.name == MAPPED:
         return {"vectors": vectors}
     reduced = np.zeros((len(vectors), dim), dtype=np.float32)
     for first, last in vocabulary.blocks:
@@ -80,6 +122,10 @@ def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) 
             fewer = min(dim, len(known))
             reduced[known, :fewer] = reduce(vectors[known], fewer)
     return {"vectors": reduced}
+
+
+def _open_vectors(recipe: Recipe, dataset: Dataset) -> WordVectors:
+    return WordVectors.open(dataset.path / VECTORS / recipe.data.vectors)
 
 
 def kept_assignment(out: Path, make: Callable[[], Assignment | None]) -> Assignment | None:

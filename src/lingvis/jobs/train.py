@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,17 @@ from lingvis.files import write_json, write_text
 from lingvis.hardware import processor_name
 from lingvis.image.table import FeatureTable
 from lingvis.jobs.card import model_card
-from lingvis.jobs.start import ASSIGNMENT, kept_assignment, stored_vectors, with_text_only, words_start
+from lingvis.jobs.identity import run_identity
+from lingvis.jobs.source import fit_translator, open_source, take_parts
+from lingvis.jobs.start import (
+    ASSIGNMENT,
+    draw_captions,
+    kept_assignment,
+    stored_vectors,
+    vocabulary_sentences,
+    with_text_only,
+    words_start,
+)
 from lingvis.recipes.build import (
     build_model,
     build_objective,
@@ -38,7 +46,6 @@ from lingvis.recipes.build import (
 )
 from lingvis.stored import StoredEmbedder
 from lingvis.text.bank import TokenBank
-from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.training.checkpoint import FILE as CHECKPOINT
 from lingvis.training.checkpoint import TrainingState, check_checkpoint
 from lingvis.training.loop import Plan, fit
@@ -64,7 +71,7 @@ def train(
     where = choose_device(device)
     _check_out(out, resume)
     dataset, store = open_with_features(dataset_path, recipe.data.features)
-    identity = _identity(recipe, dataset, store)
+    identity = run_identity(recipe, dataset, store)
     if resume:
         check_checkpoint(out, identity)
     out.mkdir(parents=True, exist_ok=True)
@@ -128,11 +135,11 @@ def prepare(
 ) -> tuple[Embedder, RetrievalTask, Sampler]:
     """Everything that a step touches, on the device."""
     languages = recipe.data.languages or dataset.languages
-    captions = dataset.captions("train", languages)
+    captions = draw_captions(dataset.captions("train", languages), recipe.data.captions, recipe.training.seed)
     dataset.captions("val", languages)  # missing validation captions are found now, not after an epoch
     texts, langs, groups = captions.texts, captions.langs, captions.image_of
     tokenizer = build_tokenizer(recipe)
-    tokenizer.fit(texts, langs)
+    tokenizer.fit(*vocabulary_sentences(recipe, dataset, captions))
     if recipe.data.text_only:
         texts, langs, groups = with_text_only(captions, dataset.text_only(), languages)
     bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=langs, languages=languages, device=device)
@@ -152,6 +159,10 @@ def prepare(
     assignment = kept_assignment(out, lambda: pretraining.assign(material))
     if assignment is not None:
         start["assignment"] = assignment
+    fresh = not (out / CHECKPOINT).exists()  # a checkpoint has all weights
+    source = open_source(recipe, store) if fresh else None
+    if source is not None and vectors is not None:
+        start |= fit_translator(recipe, dataset, source, tokenizer.vocabulary, vectors, device)
     model = build_model(
         recipe,
         feature_dim=store.dim,
@@ -159,7 +170,9 @@ def prepare(
         languages=len(languages),
         start=start,
     ).to(device)
-    if not (out / CHECKPOINT).exists():
+    if source is not None:
+        take_parts(model, source, recipe.start.parts)
+    if fresh:
         pretraining.warm_up(model.text.words, material)
     sampler = build_sampler(recipe, table)
     terms = build_terms(
@@ -191,16 +204,6 @@ def prepare(
         graphs=recipe.training.graphs,
     ).to(device)
     return embedder, task, sampler
-
-
-def _identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
-    """What must be the same for a run to be resumed: recipe, captions, features, word vectors."""
-    parts: list[Any] = [recipe.model_dump(), dataset.fingerprint, store.manifest.checksums]
-    if recipe.data.vectors:
-        parts.append(WordVectors.open(dataset.path / VECTORS / recipe.data.vectors).manifest.model_dump())
-    if recipe.data.text_only and dataset.text_only_file is not None:
-        parts.append(hashlib.sha256(dataset.text_only_file.read_bytes()).hexdigest())
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _finish(

@@ -17,6 +17,7 @@ from lingvis.text import (  # noqa: F401  (importing a module registers its part
     composed,
     hybrid,
     language_words,
+    mapped,
     ngrams,
     per_language,
     transformer,
@@ -37,6 +38,7 @@ PROVIDED = (
     "folder",
     "vectors",
     "assignment",
+    "matrix",
     "language_count",
     "captions",
     "batch_size",
@@ -94,7 +96,36 @@ def _disagreements(values: Mapping[str, Any]) -> list[str]:
             f"training.sampling.text_only is {share}, but data.text_only is false; set data.text_only = true, or "
             "training.sampling.text_only = 0"
         )
-    return problems + _words_problems(values)
+    fitted = lookup(values, "text.words.map") in mapped.FITTED
+    if lookup(values, "start.run") and not lookup(values, "start.parts") and not fitted:
+        problems.append(
+            f"start.run is {lookup(values, 'start.run')!r}, but nothing is taken from it; name parts of that model, "
+            'such as start.parts=["image"], or leave start.run out'
+        )
+    return problems + _words_problems(values) + _sets_problems(values)
+
+
+def _sets_problems(values: Mapping[str, Any]) -> list[str]:
+    """What a similarity that compares all vectors leaves no use for; a choice without effect would deceive."""
+    name = lookup(values, "similarity.name")
+    if not isinstance(name, str) or SIMILARITIES.get(name).pooled:  # type: ignore[attr-defined]
+        return []
+    problems = [
+        f"{where} is {got}, but similarity {name} compares all vectors and never pools them; set {where} = {plain}"
+        for where, plain in (
+            ("image.pooling.name", "mean"),
+            ("text.pooling.name", "mean"),
+            ("text.head.name", "none"),
+        )
+        if (got := lookup(values, where)) != plain
+    ]
+    for term in lookup(values, "terms") or {}:
+        if lookup(values, f"terms.{term}.on") == "sentence":
+            problems.append(
+                f"terms.{term} compares sentences by one vector each, but similarity {name} makes none; "
+                "leave the term out, or set similarity.name = cosine"
+            )
+    return problems
 
 
 def _words_problems(values: Mapping[str, Any]) -> list[str]:
@@ -125,6 +156,24 @@ def _words_problems(values: Mapping[str, Any]) -> list[str]:
         problems.append(
             f"text.words {words} starts from word vectors, but data.vectors names none; "
             "make some with `lingvis vectors train` and name them there"
+        )
+    return problems + (_mapped_problems(values) if words == "mapped" else [])
+
+
+def _mapped_problems(values: Mapping[str, Any]) -> list[str]:
+    """What the words of Translator ask of other parts."""
+    problems = []
+    least, rare = (lookup(values, f"text.tokenizer.{key}") for key in ("min_count", "rare_below"))
+    if least != 1 or rare:
+        problems.append(
+            "text.words mapped keeps every word that has a vector; set text.tokenizer.name = language_words with "
+            "min_count = 1 and without rare_below"
+        )
+    map, dictionary = lookup(values, "text.words.map"), lookup(values, "text.words.dictionary")
+    if dictionary and map not in mapped.FITTED:
+        problems.append(
+            f"text.words.dictionary is {dictionary!r}, but text.words.map is {map}, which needs none; "
+            f"set text.words.map = {mapped.FITTED[0]} or {mapped.FITTED[1]}, or leave the dictionary out"
         )
     return problems
 

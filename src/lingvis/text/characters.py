@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,24 +21,38 @@ Ints = NDArray[np.int64]
 
 # As many distinct words keep their ids for good; so a server that reads for years does not grow for years.
 LEXICON = 100_000
+# Letter numbers behind an alphabet that its characters never have: the marks before and behind a word.
+MARKS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendedVocabulary(Vocabulary):
+    """With letters added later; marks: the first of the letter numbers left free for the marks of a word."""
+
+    marks: int = 0
 
 
 class Alphabet:
     """Characters as letter numbers.
 
     A special token is spelled by the letter of its own number: padding by none, `unknown` by the letter that
-    stands for every character outside the alphabet. Characters follow behind the special tokens.
+    stands for every character outside the alphabet. Characters follow behind the special tokens. Then two
+    numbers are free, and behind these come the characters of a language that was `added` later: the numbers of
+    the others, and of the marks, are what they were.
     """
 
-    def __init__(self, characters: Sequence[str]) -> None:
-        self.characters = list(characters)
-        self._known = frozenset(characters)
-        self.size = len(SPECIAL_TOKENS) + len(characters)
-        codes = _codes("".join(characters))
+    def __init__(self, characters: Sequence[str], added: Sequence[str] = ()) -> None:
+        self.characters, self.added = list(characters), list(added)
+        self._known = frozenset((*characters, *added))
+        self.marks = len(SPECIAL_TOKENS) + len(characters)
+        self.size = self.marks + (MARKS + len(added) if added else 0)
+        numbers = np.arange(len(SPECIAL_TOKENS), len(SPECIAL_TOKENS) + len(characters) + len(added))
+        numbers[len(characters) :] += MARKS
+        codes = _codes("".join((*characters, *added)))
         order = np.argsort(codes)
         # A code above all others, so that every search ends within the array.
         self._codes = np.append(codes[order], np.iinfo(np.int64).max)
-        self._letters = np.append(order + len(SPECIAL_TOKENS), UNKNOWN)
+        self._letters = np.append(numbers[order], UNKNOWN)
 
     @classmethod
     def of(cls, counts: Counter[str], min_count: int) -> Alphabet:
@@ -48,6 +63,11 @@ class Alphabet:
                 seen[character] += count
         kept = [item for item in seen.items() if item[1] >= min_count]
         return cls([character for character, _ in sorted(kept, key=lambda item: (-item[1], item[0]))])
+
+    def extended(self, counts: Counter[str], min_count: int) -> Alphabet:
+        """The same with what is new in counted words, where no letter that was there gets another number."""
+        found = Alphabet.of(counts, min_count).characters
+        return Alphabet(self.characters, [*self.added, *(each for each in found if each not in self._known)])
 
     def without_unknown(self, word: str) -> str:
         """The word without characters outside the alphabet, unless it has no other."""
@@ -116,12 +136,7 @@ class CharacterTokenizer:
 
     def fit(self, texts: Sequence[str], langs: Sequence[str]) -> None:
         """Collect the characters, most frequent first, ties by their code."""
-        counts = Counter(
-            word[: self.word_length]
-            for text, lang in zip(texts, langs, strict=True)
-            for word in words(text, lang)
-        )
-        alphabet = Alphabet.of(counts, self.min_count)
+        alphabet = Alphabet.of(self._count(texts, langs), self.min_count)
         if not alphabet.characters:
             raise UserError(
                 f"no character occurs {self.min_count} times in the words of the {len(texts)} training captions; "
@@ -129,20 +144,27 @@ class CharacterTokenizer:
             )
         self._set(alphabet)
 
+    def extended(self, texts: Sequence[str], langs: Sequence[str]) -> CharacterTokenizer:
+        """Another tokenizer, which knows the characters of these sentences too and spells all others as this one."""
+        made = CharacterTokenizer(word_length=self.word_length, min_count=self.min_count)
+        made._set(self.alphabet.extended(self._count(texts, langs), self.min_count))
+        return made
+
     def save(self, folder: Path) -> None:
-        """Write the characters, one list, into a model folder."""
-        write_json(folder / self.FILE, {"characters": self.alphabet.characters})
+        """Write the characters, one list, and those added later, another, into a model folder."""
+        added = {"added": self.alphabet.added} if self.alphabet.added else {}
+        write_json(folder / self.FILE, {"characters": self.alphabet.characters, **added})
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote."""
-        stored = json.loads((folder / self.FILE).read_text(encoding="utf-8"))["characters"]
-        if not isinstance(stored, list) or not all(
-            isinstance(each, str) and len(each) == 1 for each in stored
-        ):
-            raise ValueError("its characters must be a list of strings of one character")
-        if len(set(stored)) != len(stored):
+        stored = json.loads((folder / self.FILE).read_text(encoding="utf-8"))
+        lists = stored["characters"], stored.get("added", [])
+        for each in lists:
+            if not isinstance(each, list) or not all(isinstance(one, str) and len(one) == 1 for one in each):
+                raise ValueError("its characters must be a list of strings of one character")
+        if len({*lists[0], *lists[1]}) != len(lists[0]) + len(lists[1]):
             raise ValueError("its characters must come once each")
-        self._set(Alphabet(stored))
+        self._set(Alphabet(*lists))
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         """Ids of each sentence; those of rare words hold until the next call."""
@@ -163,15 +185,26 @@ class CharacterTokenizer:
         letters[special, 0] = ids[special]
         return letters
 
+    def _count(self, texts: Sequence[str], langs: Sequence[str]) -> Counter[str]:
+        """How often each word occurs, as far as it is spelled."""
+        return Counter(
+            word[: self.word_length]
+            for text, lang in zip(texts, langs, strict=True)
+            for word in words(text, lang)
+        )
+
     def _set(self, alphabet: Alphabet) -> None:
         self.alphabet, self._lexicon = alphabet, Lexicon()
-        self.vocabulary = Vocabulary(
+        spelled = Vocabulary(
             size=0,
             pad=PAD,
             mask=MASK,
             special=tuple(range(len(SPECIAL_TOKENS))),
             letters=alphabet.size,
             word_length=self.word_length,
+        )
+        self.vocabulary = (
+            ExtendedVocabulary(**asdict(spelled), marks=alphabet.marks) if alphabet.added else spelled
         )
 
 

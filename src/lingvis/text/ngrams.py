@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from lingvis.config import Count
 from lingvis.errors import UserError
+from lingvis.text.characters import ExtendedVocabulary
 from lingvis.text.spelled import SpelledWordPart
 from lingvis.text.tokenizers import Vocabulary
 from lingvis.text.words import WORDS
@@ -40,7 +41,9 @@ class HashedNgrams(SpelledWordPart):
                 f"give shortest <= longest <= {width}, the length of a word with its marks"
             )
         self.buckets, self.shortest, self.longest = buckets, shortest, longest
-        self.before, self.behind = vocabulary.letters, vocabulary.letters + 1
+        self.drop = 0.0  # a share of the n-grams that is left out in training, so that each alone comes to say something
+        marks = vocabulary.marks if isinstance(vocabulary, ExtendedVocabulary) else vocabulary.letters
+        self.before, self.behind = marks, marks + 1
         self.table = nn.EmbeddingBag(buckets + 1, dim, mode="sum", padding_idx=buckets)
         nn.init.uniform_(self.table.weight, -0.1, 0.1)
         self.table.weight.data[buckets].zero_()  # the row that is none
@@ -56,6 +59,8 @@ class HashedNgrams(SpelledWordPart):
             inside = starts[: windows.shape[1]] + size <= sizes
             hashed.append(self._hash(windows, self.powers[:size], inside))
         found = torch.cat(hashed, dim=1)
+        if self.training and self.drop > 0:
+            found = found.masked_fill(torch.rand(found.shape, device=found.device) < self.drop, self.buckets)
         count = (found != self.buckets).sum(dim=1, keepdim=True).clamp(min=1)
         summed: Tensor = self.table(found)
         return summed * count.to(summed.dtype).rsqrt()

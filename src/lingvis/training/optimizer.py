@@ -28,12 +28,12 @@ def make_optimizer(
     """
     groups: dict[float, list[nn.Parameter]] = {}
     for key, parameter in parameters.items():
-        prefix = max((p for p in factors if _covers(p, key)), key=len, default=None)
+        prefix = max((p for p in factors if covers(p, key)), key=len, default=None)
         factor = 1.0 if prefix is None else factors[prefix]
         parameter.requires_grad_(parameter.requires_grad and factor > 0)
         if parameter.requires_grad:
             groups.setdefault(factor, []).append(parameter)
-    unused = [prefix for prefix in factors if not any(_covers(prefix, key) for key in parameters)]
+    unused = [prefix for prefix in factors if not any(covers(prefix, key) for key in parameters)]
     if unused:
         parts = sorted({".".join(key.split(".")[:2]) for key in parameters})
         raise UserError(
@@ -80,5 +80,6 @@ def set_rate(optimizer: torch.optim.Optimizer, lr: float) -> None:
         group["lr"] = lr * group["factor"]
 
 
-def _covers(prefix: str, key: str) -> bool:
+def covers(prefix: str, key: str) -> bool:
+    """Whether a parameter's name begins with a prefix that ends where a part of the name ends."""
     return key == prefix or key.startswith(prefix + ".")

@@ -52,25 +52,38 @@ class CaptionSampler:
     Shuffled captions are cut into stretches of `bucket` batches, each stretch is sorted by length, and the
     batches are shuffled again. No caption is left out: a remainder of one joins the batch before it, since a
     batch of one has no negatives. temperature above 1 gives languages with few captions more than their share:
-    a language of n captions is drawn with probability proportional to n^(1/temperature), and an epoch has as
-    many captions as the dataset.
+    a language of n captions is drawn with probability proportional to n^(1/temperature), and a pass has as
+    many captions as the dataset. least_steps: an epoch has at least so many batches; few captions are passed
+    over again until it has, so that it is worth a validation.
     """
 
     def __init__(
-        self, *, captions: CaptionTable, batch_size: Count, bucket: Count = 1, temperature: Positive = 1.0
+        self,
+        *,
+        captions: CaptionTable,
+        batch_size: Count,
+        bucket: Count = 1,
+        temperature: Positive = 1.0,
+        least_steps: Count = 1,
     ) -> None:
         self._table, self._batch_size, self._bucket = captions, batch_size, bucket
         self._shown = np.flatnonzero(captions.groups < captions.images)
         self._weights = _shares(captions.langs[self._shown], temperature) if temperature != 1 else None
+        count = len(self._shown)
+        self._batches = max(1, count // batch_size + (count % batch_size > 1))
+        self._passes = -(-least_steps // self._batches)
 
     def batch_count(self) -> int:
         """Number of batches of an epoch."""
-        captions = len(self._shown)
-        return max(1, captions // self._batch_size + (captions % self._batch_size > 1))
+        return self._passes * self._batches
 
     def epoch(self, seed: int, epoch: int) -> list[Ints]:
         """The batches of an epoch."""
         generator = np.random.default_rng([seed, epoch])
+        return [batch for _ in range(self._passes) for batch in self._pass(generator)]
+
+    def _pass(self, generator: np.random.Generator) -> list[Ints]:
+        """Every caption once."""
         if self._weights is None:
             order = self._shown[generator.permutation(len(self._shown))]
         else:
@@ -79,7 +92,7 @@ class CaptionSampler:
         if self._bucket > 1:
             stretches = np.split(order, range(size * self._bucket, len(order), size * self._bucket))
             order = np.concatenate([part[np.argsort(lengths[part], kind="stable")] for part in stretches])
-        batches = np.split(order, [size * n for n in range(1, self.batch_count())])
+        batches = np.split(order, [size * n for n in range(1, self._batches)])
         return [_by_language(batches[n], self._table.langs) for n in generator.permutation(len(batches))]
 
 

@@ -76,6 +76,14 @@ class RetrievalTask(nn.Module):
         """Parameters by the names that a recipe's optimizer.factors uses: the model's own, terms.NAME, objective."""
         return {name.removeprefix("model."): parameter for name, parameter in self.named_parameters()}
 
+    def train(self, mode: bool = True) -> RetrievalTask:
+        """Training mode, or not; a batch norm whose weights are frozen keeps its statistics in either."""
+        super().train(mode)
+        for part in self.modules():
+            if isinstance(part, nn.BatchNorm1d) and not any(each.requires_grad for each in part.parameters()):
+                part.eval()
+        return self
+
     def loss(self, rows: Ints, clock: Clock) -> Loss:
         """The loss of a batch of captions.
 

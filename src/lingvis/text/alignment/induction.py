@@ -1,0 +1,117 @@
+"""A dictionary out of sentences and their translations, for languages that have none: IBM model 1."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+NONE = 0  # the source word that stands for no word: target words without a counterpart come from it
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Every target word of every sentence with every source word of its translation, a link each.
+
+    slot: int64 [links], the target word in its sentence that the link belongs to; entry: int64 [links], its
+    row in `words`; weight: how often the source word is in the sentence, times [slots]: how often the target
+    word is. words: int64 [entries, 2], the distinct pairs of a source and a target word, 0 is NONE.
+    """
+
+    slot: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    weight: NDArray[np.float32]
+    times: NDArray[np.float32]
+    words: NDArray[np.int64]
+
+
+def induce_dictionary(
+    sentences: Iterable[tuple[Sequence[str], Sequence[str]]], *, iterations: int = 10, evidence: float = 2.0
+) -> dict[str, tuple[str, ...]]:
+    """Word -> its translation, from pairs of word lists that are translations of one another.
+
+    IBM model 1 (Brown et al. 1993, sec. 4.1) in both directions; a pair is kept when each is the other's most
+    likely translation and each direction expects it `evidence` times or more: one sentence proves nothing.
+    """
+    bags = [(Counter(one), Counter(other)) for one, other in sentences if one and other]
+    sources, source_number = _numbered(bag for bag, _ in bags)
+    targets, target_number = _numbered(bag for _, bag in bags)
+    if not bags:
+        return {}
+    numbered = [(_counted(one, source_number), _counted(other, target_number)) for one, other in bags]
+    forth = _best(numbered, iterations, evidence)
+    back = _best([(other, one) for one, other in numbered], iterations, evidence)
+    chosen = [(one, other) for one, other in forth.items() if back.get(other) == one]
+    return {sources[one]: (targets[other],) for one, other in sorted(chosen)}
+
+
+def expectation(links: Links, likely: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How often each entry is expected when target word f comes from source word e with likely[entry] ~ t(f|e)."""
+    share = links.weight * likely[links.entry]
+    whole = _summed(links.slot, share, len(links.times))
+    share *= (links.times / whole)[links.slot]
+    return _summed(links.entry, share, len(links.words))
+
+
+def maximisation(links: Links, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """t(f|e) of each entry: its share of what is expected of its source word."""
+    sources = links.words[:, 0]
+    total = _summed(sources, expected, int(sources.max()) + 1)
+    return expected / np.maximum(total[sources], np.finfo(np.float64).tiny)
+
+
+def _summed(places: NDArray[np.int64], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    return np.bincount(places, weights=values, minlength=count).astype(np.float64, copy=False)
+
+
+Bag = tuple[NDArray[np.int64], NDArray[np.float32]]  # distinct words of a sentence, and how often each
+
+
+def link(bags: Sequence[tuple[Bag, Bag]]) -> Links:
+    """All links of numbered sentences, source and target."""
+    sources = [np.concatenate([[NONE], words]) for (words, _), _ in bags]
+    weights = [np.concatenate([[1], counts]) for (_, counts), _ in bags]
+    sizes = np.array([len(words) for words in sources])
+    slots = np.array([len(words) for _, (words, _) in bags])
+    starts = np.concatenate([[0], sizes.cumsum()[:-1]])
+    # Each slot meets all source words of its sentence: a stretch of them that starts where the sentence does.
+    length = np.repeat(sizes, slots)
+    slot = np.repeat(np.arange(len(length)), length)
+    first = np.repeat(np.repeat(starts, slots), length)
+    within = np.arange(len(slot)) - np.repeat(length.cumsum() - length, length)
+    source = np.concatenate(sources)[first + within]
+    target = np.concatenate([words for _, (words, _) in bags])[slot]
+    width = int(target.max()) + 1
+    codes, entry = np.unique(source * width + target, return_inverse=True)
+    return Links(
+        slot=slot,
+        entry=entry.reshape(-1),
+        weight=np.concatenate(weights).astype(np.float32)[first + within],
+        times=np.concatenate([counts for _, (_, counts) in bags]),
+        words=np.stack([codes // width, codes % width], axis=1),
+    )
+
+
+def _best(bags: Sequence[tuple[Bag, Bag]], iterations: int, evidence: float) -> dict[int, int]:
+    """The most likely target word of each source word that is expected often enough."""
+    links = link(bags)
+    likely = np.full(len(links.words), 1.0)  # all alike: the first expectation shares evenly
+    for _ in range(iterations):
+        expected = expectation(links, likely)
+        likely = maximisation(links, expected)
+    kept = (expected >= evidence) & (links.words[:, 0] != NONE)
+    order = np.argsort(likely[kept], kind="stable")  # the most likely is written last
+    return dict(links.words[kept][order].tolist())
+
+
+def _numbered(bags: Iterable[Counter[str]]) -> tuple[list[str], dict[str, int]]:
+    words = ["", *dict.fromkeys(word for bag in bags for word in bag)]
+    return words, {word: number for number, word in enumerate(words) if number != NONE}
+
+
+def _counted(bag: Counter[str], numbers: dict[str, int]) -> Bag:
+    words = np.array([numbers[word] for word in bag], dtype=np.int64)
+    return words, np.fromiter(bag.values(), dtype=np.float32, count=len(bag))

@@ -1,0 +1,40 @@
+"""The largest inner products of some vectors with all vectors of a language, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+# Scores of one block: 512 x 8192 float32 are 16 MB, and some copies of that while they are ranked.
+QUERIES, TABLE = 512, 8192
+
+
+def blocks(count: int, size: int = QUERIES) -> Iterator[slice]:
+    """Slices of at most `size` that cover `count` rows."""
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def top_k(
+    queries: Tensor, table: Tensor, k: int, *, scale: Tensor | None = None, less: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The k best rows of table [n, d] for each of queries [q, d]: scores and row numbers, [q, k], best first.
+
+    A score is the inner product, times scale [n] where given, minus less [n] where given; k is at most n.
+    Give some hundred queries at a time: the matrix queries x table is never built whole.
+    """
+    k = min(k, len(table))
+    best = queries.new_empty(len(queries), 0)
+    rows = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
+    for here in blocks(len(table), TABLE):
+        scores = queries @ table[here].T
+        if scale is not None:
+            scores *= scale[here]
+        if less is not None:
+            scores -= less[here]
+        values, places = scores.topk(min(k, scores.shape[1]), dim=1)
+        best, chosen = torch.cat([best, values], dim=1).topk(min(k, best.shape[1] + values.shape[1]), dim=1)
+        rows = torch.cat([rows, places + here.start], dim=1).gather(1, chosen)
+    return best, rows

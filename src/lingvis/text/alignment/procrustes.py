@@ -1,0 +1,31 @@
+"""The orthogonal map that brings matched vectors closest (Procrustes)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lingvis.text.alignment.neighbours import blocks
+
+
+def procrustes(source: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The orthogonal matrix M [d, d] with the least sum of |Ma - b|² over matched rows [n, d] of both.
+
+    It acts on columns, so mapped = vectors @ M.T. Of the singular value decomposition BᵀA = USVᵀ it is UVᵀ
+    (Schönemann 1966).
+    """
+    rows = torch.arange(len(source)).repeat(2, 1).T
+    return orthogonal(torch.from_numpy(source), torch.from_numpy(target), rows).numpy()
+
+
+def orthogonal(source: Tensor, target: Tensor, pairs: Tensor) -> Tensor:
+    """As `procrustes`, for those rows of the two tables that pairs, int64 [n, 2], name."""
+    dim = source.shape[1]
+    cross = torch.zeros(dim, dim, dtype=torch.float64, device=source.device)
+    for here in blocks(len(pairs)):
+        cross += (target[pairs[here, 1]].T @ source[pairs[here, 0]]).double()
+    left, _, right = torch.linalg.svd(cross)
+    matrix: Tensor = (left @ right).float()
+    return matrix

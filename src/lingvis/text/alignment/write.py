@@ -1,0 +1,26 @@
+"""Words and vectors as a text file that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.text.alignment.neighbours import blocks
+from lingvis.text.vectors.table import WordTable
+
+
+def write_vectors_text(file: Path, table: WordTable, matrix: NDArray[np.float32] | None = None) -> None:
+    """fastText's .vec, written as a stream: a line that counts words and dimensions, then a word a line.
+
+    matrix [d, d]: the vectors are mapped by it.
+    """
+    dim = table.values.shape[1]
+    line = " ".join(["%s", *["%.6g"] * dim]) + "\n"
+    with file.open("w", encoding="utf-8", newline="\n") as out:
+        out.write(f"{len(table.words)} {dim}\n")
+        for here in blocks(len(table.words)):
+            values = table.values[here] if matrix is None else table.values[here] @ matrix.T
+            rows = zip(table.words[here], values.tolist(), strict=True)
+            out.writelines(line % (word, *row) for word, row in rows)
