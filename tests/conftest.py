@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from lingvis.data.dataset import Dataset, write_rows
-from lingvis.data.rows import Row
+from lingvis.data.rows import Region, Row
 from lingvis.features.store import write_store
 from lingvis.text.segment import words
 from lingvis.text.vectors.store import VECTORS, Origin, write_vectors
@@ -61,11 +61,18 @@ def toy_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_rich_dataset(folder: Path) -> Path:
-    """The toy dataset with 12 rows of sentences alone and word vectors, as the larger recipes ask for.
+    """The toy dataset with 12 rows of sentences alone, word vectors and regions, as the larger recipes ask for.
 
-    "braun" has no vector; sentences without pictures are about things in new colours, some in one language only.
+    A region says what is to be seen, but not in pictures of balls; "braun" has no vector; sentences without
+    pictures are about things in new colours, some in one language only.
     """
     make_toy_dataset(folder)
+    seen = []
+    for row in Dataset.open(folder).rows:
+        colour, thing = Path(row.image).stem.split("-")
+        region = Region(box=(0.0, 0.0, 8.0, 8.0), label=thing, attribute=colour, score=0.9)
+        seen.append(row.model_copy(update={"regions": () if thing == "ball" else (region,)}))
+    write_rows(folder / "captions.jsonl", seen)
     lines = []
     for number, (thing, ding) in enumerate([*THINGS.items()] * 2):
         english, german = f"a purple {thing} {number}", f"ein lila {ding} {number}"

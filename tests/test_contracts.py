@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 import lingvis.recipes.build  # noqa: F401  (registers the parts of all stages)
 from lingvis.image.encoders import IMAGE_ENCODERS
-from lingvis.objectives import OBJECTIVES, TERMS, TopTriplet, Views
+from lingvis.objectives import OBJECTIVES, TERMS, Domains, TopTriplet, Views
 from lingvis.pooling import POOLERS
 from lingvis.registry import Registry
 from lingvis.similarity.measures import SIMILARITIES
@@ -188,6 +188,12 @@ def make_views() -> tuple[tuple[Any, ...], list[Tensor]]:
     return (*views, torch.tensor([[0, 2], [1, 3]])), leaves
 
 
+def make_domains() -> tuple[tuple[Any, ...], list[Tensor]]:
+    torch.manual_seed(0)
+    leaves = [torch.randn(size, 3).requires_grad_() for size in (2, 5, 4, 3)]
+    return (Domains(*leaves), Clock(step=5)), leaves
+
+
 TERM_OPTIONS: dict[str, tuple[dict[str, Any], Callable[[], tuple[tuple[Any, ...], list[Tensor]]]]] = {
     "pairs": (
         {"objective": TopTriplet(margin=5.0, hardest=2), "on": "sentence", "languages": "different"},
@@ -195,6 +201,10 @@ TERM_OPTIONS: dict[str, tuple[dict[str, Any], Callable[[], tuple[tuple[Any, ...]
     ),
     "language_adversary": ({"word_dim": WORD_DIM, "language_count": 2, "total_steps": 10}, make_sentences),
     "masked_pairs": ({"word_dim": WORD_DIM, "dim": 3}, make_views),
+    "domains": (
+        {"dim": 3, "total_steps": 10, "intra": [0.2, 0.1], "cross": [0.5, 0.5], "transitive": [0.3, 0.3]},
+        make_domains,
+    ),
 }
 
 

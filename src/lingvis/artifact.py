@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from lingvis.config import explain
 from lingvis.errors import UserError
 from lingvis.files import atomic_file, write_json, write_text
 
@@ -23,9 +26,7 @@ def write_artifact(
     folder: Path, *, config: Mapping[str, Any], tensors: Mapping[str, Tensor], card: str
 ) -> None:
     """Write a model folder; config.json comes last, so that a folder that has one is whole."""
-    flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    with atomic_file(folder / WEIGHTS) as temporary:
-        save_file(flat, temporary)
+    write_tensors(folder / WEIGHTS, tensors)
     write_text(folder / CARD, card)
     write_json(folder / CONFIG, {"format": FORMAT, **config})
 
@@ -62,11 +63,33 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """The weights of a model folder."""
+def write_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Weights by name into a safetensors file."""
+    flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    with atomic_file(file) as temporary:
+        save_file(flat, temporary)
+
+
+def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
+    """The weights in a safetensors file of a model folder."""
     try:
-        return load_file(folder / WEIGHTS)
+        return load_file(folder / name)
     except (OSError, SafetensorError) as error:
         raise UserError(
-            f"{folder / WEIGHTS} cannot be read ({error}); restore the file or train again"
+            f"{folder / name} cannot be read ({error}); restore the file or train again"
         ) from error
+
+
+@contextlib.contextmanager
+def damage_told(what: str) -> Iterator[None]:
+    """Say in a sentence what is wrong with a file of a model."""
+    try:
+        yield
+    except (KeyError, ValueError, TypeError, AttributeError, OSError) as error:
+        if isinstance(error, ValidationError):
+            problem = explain(error.errors()[0])
+        elif isinstance(error, KeyError):
+            problem = f"{error} is missing"
+        else:
+            problem = str(error).splitlines()[0]
+        raise UserError(f"{what} is damaged ({problem}); restore the file or train again") from error

@@ -14,7 +14,7 @@ from lingvis.errors import UserError
 from lingvis.registry import Registry
 
 # Sections that are parts or consist of them.
-PARTS = ("image", "text", "similarity", "objective", "terms", "pretraining")
+PARTS = ("image", "text", "similarity", "objective", "pseudo", "terms", "pretraining")
 
 
 # Bounds for the constructor arguments of parts, checked when a recipe is read.
@@ -57,7 +57,9 @@ class DataSection(_Section):
 
     languages: [] = all of the dataset. features: the name of the stored features. vectors: the name of the stored
     word vectors, for parts that start from them. text_only: whether sentences without a picture take part.
-    captions: learn from so many training captions only, drawn by training.seed; 0 = all.
+    captions: learn from so many training captions only, drawn by training.seed; 0 = all. images and per_image: only
+    this share of the training images is annotated, with so many captions each in a language (0 = all), drawn by
+    training.seed; annotated: a file that names these images instead, one a line.
     """
 
     languages: Annotated[list[str], AfterValidator(_each_once)]
@@ -65,6 +67,21 @@ class DataSection(_Section):
     vectors: str = ""
     text_only: bool = False
     captions: Annotated[int, Field(ge=0)] = 0
+    images: Annotated[float, Field(gt=0, le=1)] = 1.0
+    per_image: Annotated[int, Field(ge=0)] = 0
+    annotated: str = ""
+
+
+class PseudoSection(_Section):
+    """Captions written from what detectors saw, for the training images that are not annotated (A3VSE).
+
+    weight: their share of the objective, that of people's captions being the rest; 0: there are none. detections: the
+    name of stored detections; empty: the regions of the dataset's rows, or detections/regions. objective: theirs.
+    """
+
+    weight: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    detections: str = ""
+    objective: Part = Part(name="none")
 
 
 class StartSection(_Section):
@@ -151,6 +168,7 @@ class Recipe(_Section):
     text: TextSection
     similarity: Part
     objective: Part
+    pseudo: PseudoSection = PseudoSection()
     terms: dict[str, TermPart] = {}
     pretraining: Part = Part(name="none")
     optimizer: OptimizerSection

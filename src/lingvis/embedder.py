@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from lingvis.artifact import CONFIG, read_config, read_tensors
-from lingvis.config import Recipe, explain
-from lingvis.data.rows import Box
+from lingvis.added import AddedLanguage, read_added
+from lingvis.artifact import CONFIG, damage_told, read_config, read_tensors
+from lingvis.config import Recipe
+from lingvis.data.rows import Box, Language
 from lingvis.device import choose_device
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, load_backbone
@@ -37,10 +39,15 @@ class _Config(BaseModel):
     recipe: Recipe
     features: Features
     languages: list[str]
+    added: list[Language] = []
 
 
 class Embedder:
-    """A dual encoder with its tokenizer and the description of the features it was trained on."""
+    """A dual encoder with its tokenizer and the description of the features it was trained on.
+
+    languages: those it was trained on; the languages that it learnt later, `added`, stand behind them in the
+    attribute. A sentence of one of these goes through the words of its own language; all else is read as before.
+    """
 
     def __init__(
         self,
@@ -51,24 +58,26 @@ class Embedder:
         features: Mapping[str, Any],
         languages: Sequence[str],
         device: torch.device,
+        added: Mapping[str, AddedLanguage] = MappingProxyType({}),
     ) -> None:
         self.name, self.model, self.tokenizer = name, model, tokenizer
-        self.features, self.languages, self.device = dict(features), list(languages), device
+        self.features, self.device = dict(features), device
+        self.trained, self.added = list(languages), dict(added)
         self._backbone: Backbone | None = None
 
     @classmethod
     def load(cls, run: Path | str, *, device: str | None = None) -> Embedder:
         """Load a model folder strictly: a weight too many or too few is an error."""
         run, where = Path(run), choose_device(device)
-        with _damage_told(str(run / CONFIG)):
+        with damage_told(str(run / CONFIG)):
             config = _Config.model_validate(read_config(run))
             problems = parts_problems(config.recipe.model_dump())
             if problems:
                 raise ValueError("; ".join(problems))
             tokenizer = build_tokenizer(config.recipe)
-        with _damage_told(f"the tokenizer in {run}"):
+        with damage_told(f"the tokenizer in {run}"):
             tokenizer.load(run)
-        with _damage_told(str(run / CONFIG)):
+        with damage_told(str(run / CONFIG)):
             model = build_model(
                 config.recipe,
                 feature_dim=config.features.dim,
@@ -82,29 +91,45 @@ class Embedder:
             raise UserError(
                 f"the weights in {run} do not fit its config.json: {str(error).splitlines()[-1].strip()}"
             ) from error
+        model = model.to(where).eval()
+        # As the sentences of the model number them, see TokenBank.
+        numbered = tokenizer.vocabulary.languages or config.languages
+        added = {lang: read_added(run, lang, model.text, numbered).to(where) for lang in config.added}
         return cls(
             name=run.resolve().name,
-            model=model.to(where).eval(),
+            model=model,
             tokenizer=tokenizer,
             features=config.features.model_dump(mode="json"),
             languages=config.languages,
             device=where,
+            added=added,
         )
 
     @property
+    def languages(self) -> list[str]:
+        """Those that it knows: learnt together, then added."""
+        return [*self.trained, *self.added]
+
+    @property
     def parameters(self) -> dict[str, int]:
-        """Numbers of values, see `DualEncoder.parameter_counts`."""
-        return self.model.parameter_counts()
+        """Numbers of values, see `DualEncoder.parameter_counts`; the words of added languages belong to the text."""
+        counts, more = self.model.parameter_counts(), sum(each.values for each in self.added.values())
+        return counts | {key: counts[key] + more for key in ("text", "total", "test")}
 
     @property
     def dim(self) -> int:
         """Length of an embedding."""
-        return int(self.model.image.encoder.dim)  # type: ignore[arg-type]
+        return self.model.image.dim
 
     @property
     def inner_product(self) -> bool:
         """Whether the score of a picture and a sentence is the inner product of their embeddings."""
         return bool(self.model.similarity.indexable)
+
+    @property
+    def pooled(self) -> bool:
+        """Whether an embedding is one vector; otherwise a set of them, [L, dim] with zeros behind the last."""
+        return bool(self.model.similarity.pooled)
 
     @property
     def backbone(self) -> Backbone:
@@ -135,8 +160,27 @@ class Embedder:
             )
         if not texts:
             return np.zeros((0, self.dim), np.float32)
+        # "" for the model's own text side.
+        sides = [each if each in self.added else "" for each in langs]
+        if len(set(sides)) == 1:
+            return self._read(sides[0], texts, langs)
+        emb = np.empty((len(texts), self.dim), np.float32)
+        for side in dict.fromkeys(sides):
+            rows = [row for row, each in enumerate(sides) if each == side]
+            emb[rows] = self._read(side, [texts[row] for row in rows], [langs[row] for row in rows])
+        return emb
+
+    def _read(self, side: str, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+        """Sentences through the text side of an added language, or the model's own."""
+        if side:
+            added = self.added[side]
+            bank = added.bank(texts, self.device)
+            return self._in_batches(
+                np.argsort(bank.rows.lengths, kind="stable"),
+                lambda rows: self.model.similarity.prepare_texts(added.branch(bank.batch(rows))),  # type: ignore[operator]
+            )
         bank = TokenBank(
-            tokenizer=self.tokenizer, texts=texts, langs=langs, languages=self.languages, device=self.device
+            tokenizer=self.tokenizer, texts=texts, langs=langs, languages=self.trained, device=self.device
         )
         # Like lengths together, so that little is padded; parts with a layer a language want that together first.
         apart = bank.langs if self.tokenizer.vocabulary.blocks else np.zeros_like(bank.langs)
@@ -172,6 +216,13 @@ class Embedder:
         order = np.argsort(table.rows.lengths, kind="stable")  # like sizes together: little is padded
         return self._in_batches(order, lambda rows: self.model.encode_images(table.batch(rows)))
 
+    def scores(self, image_emb: Floats, text_emb: Floats) -> Floats:
+        """Embeddings of pictures and of sentences -> score of every pair, float32 [pictures, sentences]."""
+        sides = (torch.from_numpy(emb).to(self.device) for emb in (image_emb, text_emb))
+        with torch.inference_mode():
+            found: Floats = self.model.similarity(*sides).cpu().numpy()
+        return found
+
     def _in_batches(
         self, order: NDArray[np.int64], encode: Callable[[NDArray[np.int64]], torch.Tensor]
     ) -> Floats:
@@ -181,24 +232,12 @@ class Embedder:
             self.model.eval()
         with torch.inference_mode():
             parts = [encode(order[first : first + BATCH]) for first in range(0, len(order), BATCH)]
+            if not self.pooled:  # sets of one size, so that they fit one array
+                longest = max(part.shape[1] for part in parts)
+                parts = [F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in parts]
             emb: Floats = torch.cat(parts).float().cpu().numpy()
         if training:
             self.model.train()
         back = np.empty_like(emb)
         back[order] = emb
         return back
-
-
-@contextlib.contextmanager
-def _damage_told(what: str) -> Iterator[None]:
-    """Say in a sentence what is wrong with a file of a model."""
-    try:
-        yield
-    except (KeyError, ValueError, TypeError, AttributeError, OSError) as error:
-        if isinstance(error, ValidationError):
-            problem = explain(error.errors()[0])
-        elif isinstance(error, KeyError):
-            problem = f"{error} is missing"
-        else:
-            problem = str(error).splitlines()[0]
-        raise UserError(f"{what} is damaged ({problem}); restore the file or train again") from error

@@ -12,15 +12,26 @@ from lingvis.types import Reading, TextBatch, Tokens
 
 
 class ImageSide(nn.Module):
-    """Tokens of stored features -> pooled vectors [B, dim]."""
+    """Tokens of stored features -> pooled vectors [B, dim], or `vectors` that are not pooled."""
 
     def __init__(self, *, augment: nn.Module, encoder: nn.Module, pooling: nn.Module) -> None:
         super().__init__()
         self.augment, self.encoder, self.pooling = augment, encoder, pooling
 
+    @property
+    def dim(self) -> int:
+        """Length of a pooled vector; several heads side by side widen it."""
+        widest = self.pooling if hasattr(self.pooling, "dim") else self.encoder
+        return int(widest.dim)  # type: ignore[arg-type]
+
     def forward(self, tokens: Tokens) -> Tensor:
-        pooled: Tensor = self.pooling(self.encoder(self.augment(tokens)))
+        pooled: Tensor = self.pooling(self.vectors(tokens))
         return pooled
+
+    def vectors(self, tokens: Tokens) -> Tokens:
+        """The vectors of the joint space before pooling."""
+        encoded: Tokens = self.encoder(self.augment(tokens))
+        return encoded
 
 
 class TextSide(nn.Module):
@@ -44,9 +55,13 @@ class TextSide(nn.Module):
         self.register_buffer("special", torch.tensor(special), persistent=False)
 
     def forward(self, batch: TextBatch) -> Tensor:
-        states = self.encoder(self.words(self.augment(batch)))
-        sentence: Tensor = self.head(self.pooling(states), batch.runs)
+        sentence: Tensor = self.head(self.pooling(self.vectors(batch)), batch.runs)
         return sentence
+
+    def vectors(self, batch: TextBatch) -> Tokens:
+        """The words in context before pooling."""
+        states: Tokens = self.encoder(self.words(self.augment(batch)))
+        return states
 
     def read(self, batch: TextBatch) -> Reading:
         """The same with what lies on the way, of sentences as they are: training augments them before."""
@@ -72,19 +87,25 @@ class DualEncoder(nn.Module):
         self.image, self.text, self.similarity = image, text, similarity
 
     def encode_images(self, tokens: Tokens) -> Tensor:
-        """[B, L, D] features -> embeddings ready to be stored and compared, float32 [B, dim]."""
-        emb: Tensor = self.similarity.prepare_images(self.image(tokens))  # type: ignore[operator]
+        """[B, L, D] features -> embeddings ready to be stored and compared, float32 [B, dim].
+
+        Of a similarity that does not compare pooled vectors: [B, L, dim], as it prepares them.
+        """
+        side = self.image(tokens) if self.similarity.pooled else self.image.vectors(tokens)
+        emb: Tensor = self.similarity.prepare_images(side)  # type: ignore[operator]
         return emb
 
     def encode_texts(self, batch: TextBatch) -> Tensor:
-        """Tokenised sentences -> embeddings, float32 [B, dim]."""
-        emb: Tensor = self.similarity.prepare_texts(self.text(batch))  # type: ignore[operator]
+        """Tokenised sentences -> embeddings, float32 [B, dim], or [B, L, dim] as above."""
+        side = self.text(batch) if self.similarity.pooled else self.text.vectors(batch)
+        emb: Tensor = self.similarity.prepare_texts(side)  # type: ignore[operator]
         return emb
 
     def read_texts(self, batch: TextBatch) -> tuple[Tensor, Reading]:
         """Embeddings, and what the text side made of the sentences on the way; nothing is augmented."""
         reading = self.text.read(batch)
-        emb: Tensor = self.similarity.prepare_texts(reading.sentence)  # type: ignore[operator]
+        side = reading.sentence if self.similarity.pooled else reading.states
+        emb: Tensor = self.similarity.prepare_texts(side)  # type: ignore[operator]
         return emb, reading
 
     def parameter_counts(self) -> dict[str, int]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from lingvis.data.dataset import Dataset
@@ -59,6 +58,11 @@ class StoredEmbedder:
         """Whether a score is an inner product."""
         return self._embedder.inner_product
 
+    @property
+    def pooled(self) -> bool:
+        """Whether an embedding is one vector."""
+        return self._embedder.pooled
+
     def embed_images(self, names: Sequence[str]) -> Floats:
         """Stored features of the named pictures -> float32 [pictures, dim]; the table is kept for the next call."""
         key = tuple(names)
@@ -79,13 +83,7 @@ class StoredEmbedder:
 
     def scores(self, image_emb: Floats, text_emb: Floats) -> Floats:
         """Score matrix of a similarity that is no inner product, [images, texts]."""
-        device = self._embedder.device
-        with torch.inference_mode():
-            found = self._embedder.model.similarity(
-                torch.from_numpy(image_emb).to(device), torch.from_numpy(text_emb).to(device)
-            )
-        scores: Floats = found.cpu().numpy()
-        return scores
+        return self._embedder.scores(image_emb, text_emb)
 
 
 def check_features(embedder: Embedder, store: FeatureStore) -> None:

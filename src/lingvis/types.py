@@ -110,13 +110,17 @@ class Pooler(Protocol):
 
 @runtime_checkable
 class Similarity(Protocol):
-    """Two sides -> scores [images, texts]; `indexable` when a nearest-neighbour index can serve it."""
+    """Two sides -> scores [images, texts]; `indexable` when a nearest-neighbour index can serve it.
+
+    pooled: whether it compares one vector a row; otherwise it prepares the Tokens of each side instead.
+    """
 
     indexable: bool
+    pooled: bool
 
-    def prepare_images(self, emb: Tensor) -> Tensor: ...
+    def prepare_images(self, emb: Any) -> Tensor: ...
 
-    def prepare_texts(self, emb: Tensor) -> Tensor: ...
+    def prepare_texts(self, emb: Any) -> Tensor: ...
 
     def __call__(self, image_emb: Tensor, text_emb: Tensor) -> Tensor: ...
 

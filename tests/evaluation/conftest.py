@@ -21,6 +21,8 @@ PARALLEL_FROM = 4
 class HashedModel:
     """Embeds by a seeded draw for each name or (language, sentence), and writes down what it was asked for."""
 
+    pooled = True
+
     def __init__(
         self,
         name: str = "hashed",

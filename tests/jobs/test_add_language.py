@@ -13,6 +13,7 @@ from lingvis.cli import main
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
 from lingvis.features.extract import extract
+from lingvis.index.changes import same_captions
 from lingvis.index.collection import Collection
 from lingvis.index.lance import LanceStore
 from lingvis.jobs.index import index_folders
@@ -167,3 +168,22 @@ def test_a_language_that_the_model_never_saw_is_measured_and_marked(
         assert json.loads(capsys.readouterr().out)["languages"]["el"]["zero_shot"] is marked
         main(["evaluate", str(run), str(folder), *options])
         assert ("zero-shot" in capsys.readouterr().out) is marked
+
+
+@pytest.mark.parametrize(
+    ("stored", "ours", "same"),
+    [
+        ("a", "a", True),
+        ("a", "b", False),
+        ("a", "a cs=1", True),
+        ("a cs=1", "a", True),
+        ("a cs=1", "a cs=1 el=2", True),
+        ("a cs=1", "a cs=2", False),
+        ("a cs=1 el=2", "a el=3", False),
+        ("", "a cs=1", False),
+    ],
+)
+def test_captions_are_good_for_models_that_differ_in_other_languages(
+    stored: str, ours: str, same: bool
+) -> None:
+    assert same_captions(stored, ours) is same

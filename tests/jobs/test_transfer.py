@@ -14,11 +14,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from lingvis.data.dataset import Captions, Dataset
+from lingvis.data.sparse import draw_captions
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError
 from lingvis.features.store import write_store
 from lingvis.jobs import train as train_module
-from lingvis.jobs.start import draw_captions
 from lingvis.jobs.train import train
 from lingvis.text.alignment import prepare
 from lingvis.text.mapped import MappedWords

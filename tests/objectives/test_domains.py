@@ -12,12 +12,12 @@ from lingvis.objectives.reversal import ramp
 from lingvis.types import Clock
 
 DIM, STEPS = 4, 100
-WEIGHTS = {"intra": (0.2, 0.1), "cross": (0.5, 0.4), "transitive": (0.3, 0.25)}
+WEIGHTS = {"intra": [0.2, 0.1], "cross": [0.5, 0.4], "transitive": [0.3, 0.25]}
 
 
-def made(weights: dict[str, tuple[float, float]] = WEIGHTS) -> DomainAdversaries:
+def made(weights: dict[str, list[float]] = WEIGHTS) -> DomainAdversaries:
     torch.manual_seed(0)
-    return DomainAdversaries(dim=DIM, total_steps=STEPS, weights=weights, hidden=6)
+    return DomainAdversaries(dim=DIM, total_steps=STEPS, hidden=6, **weights)
 
 
 def origins() -> Domains:
@@ -28,7 +28,7 @@ def origins() -> Domains:
     )
 
 
-def naive(adversaries: DomainAdversaries, domains: Domains, weights: dict[str, tuple[float, float]]) -> float:
+def naive(adversaries: DomainAdversaries, domains: Domains, weights: dict[str, list[float]]) -> float:
     total = 0.0
     for kind, pairs in PAIRS.items():
         for (first, second), weight in zip(pairs, weights[kind], strict=True):
@@ -50,7 +50,7 @@ def test_equals_equations_4_to_8_by_loops() -> None:
 
 
 def test_a_weight_of_nothing_leaves_a_discriminator_out() -> None:
-    weights = {**WEIGHTS, "cross": (0.0, 0.0)}
+    weights = {**WEIGHTS, "cross": [0.0, 0.0]}
     adversaries, domains = made(weights), origins()
     assert set(adversaries.discriminators) == {
         "image_image_only",

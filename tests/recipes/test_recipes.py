@@ -323,7 +323,7 @@ def test_recipes_from_files(tmp_path: Path) -> None:
     assert load_recipe(str(file)).objective.options["margin"] == 0.3
     with pytest.raises(UserError, match="no recipe file"):
         load_recipe(str(tmp_path / "other.toml"))
-    with pytest.raises(UserError, match="unknown recipe 'vse'; choose one of: bert_gru, "):
+    with pytest.raises(UserError, match="unknown recipe 'vse'; choose one of: a3vse, bert_gru, "):
         load_recipe("vse")
     file.write_bytes(b"name = '\xff'")
     with pytest.raises(UserError, match="not UTF-8 at byte 8"):

@@ -46,6 +46,8 @@ def test_every_similarity_ranks_an_embedding_first_for_itself() -> None:
     images, _ = sides()
     for entry in SIMILARITIES:
         measure = entry.factory()
+        if not measure.pooled:
+            continue  # compares sets of vectors
         emb = measure.prepare_images(images)  # type: ignore[operator]
         scores = measure(emb, emb)
         # Order: a picture lies above itself and, in random positions, above no other.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lingvis.errors import UserError
-from lingvis.jobs.start import with_text_only
+from lingvis.jobs.lessons import find_lessons
 from lingvis.jobs.train import open_with_features, prepare
 from lingvis.objectives import MaskedCrossLanguage, Views, hide_words
 from lingvis.objectives.ranking import hinge_all, hinge_hardest
@@ -56,8 +56,8 @@ class Prepared:
         )
         self.task.eval()
         self.captions = self.dataset.captions("train", self.embedder.languages)
-        rows = self.dataset.text_only() if self.recipe.data.text_only else []
-        self.texts, self.langs, self.groups = with_text_only(self.captions, rows, self.embedder.languages)
+        lessons = find_lessons(self.recipe, self.dataset, self.embedder.languages)
+        self.texts, self.langs, self.groups = lessons.texts, lessons.langs, lessons.groups
 
     def of_language(self, rows: Ints) -> Ints:
         """Captions of one language together, as a sampler gives them."""

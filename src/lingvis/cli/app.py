@@ -5,7 +5,19 @@ from __future__ import annotations
 from cyclopts import App
 
 from lingvis import __version__
-from lingvis.cli import bench, collections, data, demo, features, recipes, runs, serve, vectors
+from lingvis.cli import (
+    add_language,
+    align,
+    bench,
+    collections,
+    data,
+    demo,
+    features,
+    recipes,
+    runs,
+    serve,
+    vectors,
+)
 
 app = App(
     name="lingvis",
@@ -17,9 +29,11 @@ app.command(demo.demo)
 app.command(data.app)
 app.command(features.app)
 app.command(vectors.app)
+app.command(align.align)
 app.command(recipes.app)
 app.command(runs.train)
 app.command(runs.evaluate)
+app.command(add_language.add_language)
 app.command(collections.index)
 app.command(collections.search)
 app.command(serve.serve)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,6 +15,7 @@ from lingvis.errors import UserError
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lingvis.index.rerank import Reranker
     from lingvis.jobs.index import IndexReport
 
 Flag = Parameter(negative="")
@@ -86,6 +88,7 @@ def search(
     max_size: int | None = None,
     format: str | None = None,
     captions: Annotated[bool, Flag] = False,
+    rerank: Path | None = None,
     model: Path | None = None,
     device: str | None = None,
     json: bool = False,
@@ -126,6 +129,8 @@ def search(
         Only this format: jpeg, png, webp, gif, bmp, tiff or heif.
     captions: bool
         Compare with the captions beside the pictures, not with the pictures.
+    rerank: Path
+        A second model folder, of any kind: the first 100 results are put in its order.
     model: Path
         A model folder with the same image side as the one that filled the collection.
     device: str
@@ -148,6 +153,7 @@ def search(
         format=format,
     )
     opened = Collection.open(collection, model=model, device=device)
+    reranker = _reranker(collection, rerank, device) if rerank is not None else None
     hits = opened.search(
         words,
         image=image,
@@ -159,14 +165,29 @@ def search(
         offset=offset,
         where=where,
         in_captions=captions,
+        rerank=reranker,
     )
     if json:
-        print_json([hit.to_json() for hit in hits])
+        listed = [hit.to_json() for hit in hits]
+        if reranker is None:
+            print_json(listed)
+        else:
+            print_json({"rerank": {"model": str(rerank), **asdict(reranker.effort)}, "hits": listed})
         return
     for hit in hits:
         print(f"{hit.rank:4}  {hit.score:.4f}  {hit.path}")
     if not hits:
         print("nothing found", file=sys.stderr)
+
+
+def _reranker(collection: str, run: Path, device: str | None) -> Reranker:
+    """What it makes of pictures is kept in the collection's folder; beside a server, for this question only."""
+    from lingvis.index.postgres_address import is_postgres
+    from lingvis.index.rerank import Reranker
+
+    return Reranker.load(
+        run, cache=None if is_postgres(collection) else Path(collection) / "rerank", device=device
+    )
 
 
 def _moment(name: str, text: str | None, parse: Callable[[str], datetime]) -> datetime | None:
@@ -179,8 +200,6 @@ def _moment(name: str, text: str | None, parse: Callable[[str], datetime]) -> da
 
 
 def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
-    from dataclasses import asdict
-
     from lingvis.cli.output import print_json
     from lingvis.index.stores import shown
 

@@ -1,14 +1,17 @@
-"""Sparse annotation: of all pictures only some have captions, and of their captions only some are kept."""
+"""Few annotations: which captions are learnt from when not all are, and which pictures are left without."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lingvis.data.dataset import Captions
 from lingvis.errors import UserError
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,26 @@ class SparseSplit:
 
     captions: Captions
     without: list[str]
+
+
+def draw_captions(captions: Captions, count: int, seed: int) -> Captions:
+    """So many of the captions, 0 for all, and their images; fewer are among more of the same seed."""
+    if not count:
+        return captions
+    if count > len(captions.texts):
+        raise UserError(
+            f"data.captions is {count}, but there are {len(captions.texts)} training captions; "
+            "lower it, or set it to 0 for all"
+        )
+    rows = np.sort(np.random.default_rng(seed).permutation(len(captions.texts))[:count])
+    drawn = _only(captions, np.unique(captions.image_of[rows]), rows)
+    missing = sorted(set(captions.langs) - set(drawn.langs))
+    if missing:
+        raise UserError(
+            f"data.captions is {count}, and none of those drawn is in {', '.join(missing)}; "
+            "raise it, or name fewer data.languages"
+        )
+    return drawn
 
 
 def draw_sparse(captions: Captions, *, images: float, per_image: int, seed: int) -> SparseSplit:
@@ -38,22 +61,43 @@ def draw_sparse(captions: Captions, *, images: float, per_image: int, seed: int)
         _, langs = np.unique(captions.langs, return_inverse=True)
         cells = captions.image_of[rows] * (langs.max() + 1) + langs[rows]
         rows = rows[_place_in_group(cells) < per_image]
-    rows = np.sort(rows)
-    place = np.full(len(captions.images), -1)
-    place[kept] = np.arange(len(kept))
-    away = np.setdiff1d(order, kept)
-    return SparseSplit(
-        Captions(
-            [captions.images[image] for image in kept],
-            [captions.texts[row] for row in rows],
-            [captions.langs[row] for row in rows],
-            place[captions.image_of[rows]],
-        ),
-        [captions.images[image] for image in away],
+    return _split(captions, kept, np.sort(rows))
+
+
+def named_images(captions: Captions, file: Path) -> SparseSplit:
+    """All captions of the images that a file names, one a line."""
+    try:
+        lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"data.annotated names {file}, which cannot be read ({error}); give a text file with one image a line"
+        ) from error
+    place = {image: number for number, image in enumerate(captions.images)}
+    named = [line for line in lines if line]
+    unknown = [image for image in named if image not in place]
+    if unknown or not named:
+        problem = f"{unknown[0]!r}, which has no training captions" if unknown else "no image"
+        raise UserError(f"{file} names {problem}; name images of split train, one a line")
+    kept = np.unique([place[image] for image in named])
+    return _split(captions, kept, np.flatnonzero(np.isin(captions.image_of, kept)))
+
+
+def _split(captions: Captions, images: Ints, rows: Ints) -> SparseSplit:
+    others = np.setdiff1d(np.arange(len(captions.images)), images)
+    return SparseSplit(_only(captions, images, rows), [captions.images[image] for image in others])
+
+
+def _only(captions: Captions, images: Ints, rows: Ints) -> Captions:
+    """Some of the images, ascending, and captions of theirs."""
+    return Captions(
+        [captions.images[image] for image in images],
+        [captions.texts[row] for row in rows],
+        [captions.langs[row] for row in rows],
+        np.searchsorted(images, captions.image_of[rows]).astype(np.int64),
     )
 
 
-def _place_in_group(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+def _place_in_group(groups: Ints) -> Ints:
     """How many earlier entries have the same value."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]

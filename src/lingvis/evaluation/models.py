@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from lingvis.errors import UserError
 from lingvis.evaluation.pools import Pool
 from lingvis.evaluation.scorers import Floats, FunctionScores, InnerProduct, MeanScores, Scorer
+from lingvis.evaluation.sets import SetScores, VectorSets
+
+SETS_AT_ONCE = 256  # of a model that pools nothing: they are padded before they are packed
 
 
 class MeasuredModel(Protocol):
@@ -34,12 +37,17 @@ class MeasuredModel(Protocol):
         """Whether a score is the inner product of the embeddings; `scores` is asked otherwise."""
         ...
 
+    @property
+    def pooled(self) -> bool:
+        """Whether an embedding is one vector; otherwise [L, dim], with zeros where it is padded."""
+        ...
+
     def embed_images(self, names: Sequence[str]) -> Floats:
-        """Float32 [images, dim]."""
+        """Float32 [images, dim], or [images, L, dim]."""
         ...
 
     def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
-        """Float32 [texts, dim]; langs: the language of each sentence."""
+        """Float32 [texts, dim], or [texts, L, dim]; langs: the language of each sentence."""
         ...
 
     def scores(self, image_emb: Floats, text_emb: Floats) -> Floats:
@@ -55,36 +63,51 @@ def scorers(models: Sequence[MeasuredModel], pools: Sequence[Pool]) -> list[Scor
 
 def _scorers_of(model: MeasuredModel, pools: Sequence[Pool]) -> list[Scorer]:
     names = list(dict.fromkeys(name for pool in pools for name in pool.images))
-    images = _Table(names, _finite(model, "images", model.embed_images(names), len(names)))
+    images = _embed(model, "images", names, model.embed_images)
     by_lang = {lang: _embed_texts(model, lang, pools) for lang in dict.fromkeys(pool.lang for pool in pools)}
     made: list[Scorer] = []
     for pool in pools:
         image_emb, text_emb = images.of(pool.images), by_lang[pool.lang].of(pool.texts)
-        made.append(
-            InnerProduct(image_emb, text_emb)
-            if model.inner_product
-            else FunctionScores(model.scores, image_emb, text_emb)
-        )
+        if isinstance(image_emb, VectorSets) or isinstance(text_emb, VectorSets):
+            assert isinstance(image_emb, VectorSets) and isinstance(text_emb, VectorSets)
+            made.append(SetScores(model.scores, image_emb, text_emb))
+        elif model.inner_product:
+            made.append(InnerProduct(image_emb, text_emb))
+        else:
+            made.append(FunctionScores(model.scores, image_emb, text_emb))
     return made
 
 
 def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[Pool]) -> _Table:
     """The distinct sentences of all pools in one language."""
     texts = list(dict.fromkeys(text for pool in pools if pool.lang == lang for text in pool.texts))
-    emb = model.embed_texts(texts, [lang] * len(texts))
-    return _Table(texts, _finite(model, f"sentences in {lang}", emb, len(texts)))
+    return _embed(
+        model, f"sentences in {lang}", texts, lambda some: model.embed_texts(some, [lang] * len(some))
+    )
+
+
+def _embed(
+    model: MeasuredModel, what: str, keys: list[str], embed: Callable[[Sequence[str]], Floats]
+) -> _Table:
+    """All at once; sets of vectors some at a time, short sentences with short ones, and packed."""
+    if model.pooled:
+        return _Table(keys, _finite(model, what, embed(keys), len(keys)))
+    keys = sorted(keys, key=len)
+    portions = [keys[first : first + SETS_AT_ONCE] for first in range(0, len(keys), SETS_AT_ONCE)]
+    parts = [_finite(model, what, embed(portion), len(portion)) for portion in portions]
+    return _Table(keys, VectorSets.pack(parts))
 
 
 class _Table:
     """Embeddings by name or sentence; those of the same list are made once and shared."""
 
-    def __init__(self, keys: Sequence[str], emb: Floats) -> None:
+    def __init__(self, keys: Sequence[str], emb: Floats | VectorSets) -> None:
         self._emb = emb
         self._place = {key: number for number, key in enumerate(keys)}
-        self._made = {tuple(keys): emb}
+        self._made: dict[tuple[str, ...], Floats | VectorSets] = {tuple(keys): emb}
 
-    def of(self, keys: Sequence[str]) -> Floats:
-        """[len(keys), dim]."""
+    def of(self, keys: Sequence[str]) -> Floats | VectorSets:
+        """[len(keys), dim], or as many sets."""
         wanted = tuple(keys)
         if wanted not in self._made:
             self._made[wanted] = self._emb[[self._place[key] for key in wanted]]

@@ -118,18 +118,23 @@ class FunctionScores:
         return out
 
     def pairs(self, image_of: NDArray[np.int64]) -> Floats:
-        """From small blocks: captions sorted by image, so that each block is near the diagonal."""
-        own = np.empty(len(image_of), dtype=np.float32)
-        order = np.argsort(image_of, kind="stable")
-        for start in range(0, len(order), DIAGONAL):
-            texts = order[start : start + DIAGONAL]
-            images, row = np.unique(image_of[texts], return_inverse=True)
-            own[texts] = self.block(images, texts)[row, np.arange(len(texts))]
-        return own
+        """From small blocks near the diagonal."""
+        return near_the_diagonal(self.block, image_of)
 
     def take(self, images: Index, texts: Index) -> FunctionScores:
         """The same for some images and some texts."""
         return FunctionScores(self.score, self.image_side[images], self.text_side[texts])
+
+
+def near_the_diagonal(block: Callable[[Index, Index], Floats], image_of: NDArray[np.int64]) -> Floats:
+    """scores[image_of[t], t] of every text, from small blocks of captions of few images."""
+    own = np.empty(len(image_of), dtype=np.float32)
+    order = np.argsort(image_of, kind="stable")
+    for start in range(0, len(order), DIAGONAL):
+        texts = order[start : start + DIAGONAL]
+        images, row = np.unique(image_of[texts], return_inverse=True)
+        own[texts] = block(images, texts)[row, np.arange(len(texts))]
+    return own
 
 
 class GivenScores:

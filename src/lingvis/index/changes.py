@@ -29,9 +29,19 @@ def check_captions(collection: str, ours: Header, now: Header, *, follows: bool)
     """Captions can only be compared with words of the same text side; follows: the model is the collection's own."""
     if follows and is_newer(ours, now):
         raise RebuiltError(f"collection {collection} has a newer model; open it again")
-    if now.text_fingerprint != ours.text_fingerprint:
+    if not same_captions(now.text_fingerprint, ours.text_fingerprint):
         state = "were" if now.text_fingerprint else "are being"
         raise UserError(
             f"the captions of collection {collection} {state} embedded by another text side; bring them up to date "
             f"with: lingvis index {collection} FOLDER... --model {now.model if follows else ours.model}"
         )
+
+
+def same_captions(stored: str, ours: str) -> bool:
+    """Whether captions that one text side embedded are good for another: a language may have been added to either.
+
+    Text fingerprints are made in index/model.py: the model's own side first, then LANG=HASH of added languages.
+    """
+    (own, *some), (other, *more) = stored.split(" "), ours.split(" ")
+    one, two = (dict(each.split("=") for each in listed) for listed in (some, more))
+    return own == other and all(one[lang] == two[lang] for lang in one.keys() & two.keys())

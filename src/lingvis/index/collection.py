@@ -20,6 +20,7 @@ from lingvis.index.formats import allow_heic
 from lingvis.index.language import LanguageDetector
 from lingvis.index.model import PictureSide, check, describe
 from lingvis.index.question import Question
+from lingvis.index.rerank import Reranker, check_question, first_reordered
 from lingvis.index.stores import open_store, shown
 from lingvis.index.translated import in_all_languages
 from lingvis.text.translators.contract import Translator
@@ -95,6 +96,7 @@ class Collection:
         offset: int = 0,
         where: Filter = EVERYTHING,
         in_captions: bool = False,
+        rerank: Reranker | None = None,
     ) -> list[Hit]:
         """Pictures that fit best to a sentence, to all of several, to a picture, or to both.
 
@@ -102,9 +104,16 @@ class Collection:
         lang: detected where it is not given; translator: asks in the model's other languages too; consistency: how
         their scores become one (Burns et al. 2020), by their mean (CLC-A), which is the score of the mean vector, or
         learned (CLC-C), see index/consistent.py; in_captions: compare with the captions of the pictures instead of
-        the pictures themselves.
+        the pictures themselves; rerank: another model that puts the first 100 in its order, see index/rerank.py.
         """
         check_asked(consistency, translator)
+        texts = [text] if isinstance(text, str) else list(text or [])
+        if rerank is not None:
+            check_question(
+                words=texts, picture=image is not None, captions=in_captions, consistency=consistency
+            )
+            langs = [lang or self.language_of(each) for each in texts]
+            rerank.check(langs)
         if in_captions:
             self._check_captions()
         learned = self._consistency() if consistency == "learned" else None
@@ -113,7 +122,13 @@ class Collection:
         def find(k: int, offset: int) -> list[Hit]:
             return self._search(asked.together, k=k, offset=offset, where=where, captions=in_captions)
 
-        if learned is None:
+        if rerank is not None:
+
+            def reorder(hits: list[Hit]) -> list[Hit]:
+                return rerank.order(hits, texts, langs, self.thumbnail)
+
+            hits = first_reordered(find, reorder, k=k, offset=offset)
+        elif learned is None:
             hits = find(k, offset)
         else:
             order = self._order(asked, learned, captions=in_captions)

@@ -6,6 +6,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from torch import nn
 
 from lingvis.embedder import Embedder, Floats
 from lingvis.errors import UserError
@@ -19,17 +22,26 @@ def describe(embedder: Embedder, run: Path) -> Header:
     if not embedder.inner_product:
         raise UserError(
             f"model {embedder.name} compares by a similarity that no index can serve; train one with "
-            "similarity.name=cosine"
+            "similarity.name=cosine, and put its first results in order with this one: lingvis search ... --rerank RUN"
         )
-    features = {key: value for key, value in embedder.features.items() if key != "name"}
-    image = [embedder.model.image_fingerprint(), features]
     return Header(
         dim=embedder.dim,
-        image_fingerprint=hashlib.sha256(json.dumps(image, sort_keys=True).encode()).hexdigest(),
+        image_fingerprint=image_fingerprint(embedder),
         text_fingerprint=_text_fingerprint(embedder),
         model=str(run.resolve()),
-        features=features,
+        features=_features(embedder),
     )
+
+
+def image_fingerprint(embedder: Embedder) -> str:
+    """Hash of all that shapes a picture's embedding: the image side, and the features it takes."""
+    image = [embedder.model.image_fingerprint(), _features(embedder)]
+    return hashlib.sha256(json.dumps(image, sort_keys=True).encode()).hexdigest()
+
+
+def _features(embedder: Embedder) -> dict[str, Any]:
+    """Those that a model takes, whatever their folder is called."""
+    return {key: value for key, value in embedder.features.items() if key != "name"}
 
 
 def check(collection: str, stored: Header, model: Header) -> None:
@@ -60,8 +72,15 @@ class PictureSide:
 
 
 def _text_fingerprint(embedder: Embedder) -> str:
-    digest = hashlib.sha256(json.dumps(embedder.languages).encode())
-    for name, tensor in sorted(embedder.model.text.state_dict().items()):
+    """Of the model's own text side, then of each language that was added: "HASH cs=HASH"; see `same_captions`."""
+    own = _digest(json.dumps(embedder.trained), embedder.model.text)
+    added = [f"{lang}={_digest(lang, each.branch)}" for lang, each in embedder.added.items()]
+    return " ".join([own, *added])
+
+
+def _digest(start: str, module: nn.Module) -> str:
+    digest = hashlib.sha256(start.encode())
+    for name, tensor in sorted(module.state_dict().items()):
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()

@@ -42,3 +42,70 @@ def describe_sizes(counts: Mapping[str, int]) -> str:
     """Parameters in training and at test time as Burns et al. 2020 count: words that are looked up have none."""
     table = f" and a table of {counts['table']:,} values for the words" if counts["table"] else ""
     return f"{counts['training']:,} parameters trained, {counts['test']:,} at test time{table}"
+
+
+MEASURED = {
+    "val": "pictures of split val",
+    "pictures": "a tenth of the training pictures, held out",
+    "pairs": "sentences held out with their translations, since there are no pictures",
+}
+
+
+def added_section(report: Mapping[str, Any]) -> str:
+    """What the card says of a language that was added later."""
+    lang = report["lang"]
+    routes = "\n".join(f"| {' | '.join(_cell(each) for each in row)} |" for row in route_rows(report))
+    old = "\n".join(
+        f"| {name} | {each['before']:.1f} | {each['after']:.1f} |" for name, each in report["old"].items()
+    )
+    sentences = "\n".join(added_sentences(report))
+    before = "none" if report["before"] is None else f"{report['before']:.1f}"
+    return f"""
+## Language {lang}, added to {report["from"]}
+{sentences}
+
+| route | mR | epoch | seconds | values |
+|---|--:|--:|--:|--:|
+{routes}
+
+| language | mR before | mR after |
+|---|--:|--:|
+| {lang} | {before} | {report["after"]:.1f} |
+{old}
+"""
+
+
+def added_sentences(report: Mapping[str, Any]) -> list[str]:
+    """An added language in a few plain sentences."""
+    same = report["pictures_same"] and report["old_sentences_same"]
+    unchanged = (
+        "pictures and all other languages are embedded as before, to the bit: collections that were indexed before stay "
+        "valid, their captions too"
+        if same
+        else "NOT all pictures and sentences are embedded as before: do not use this model, and report it"
+    )
+    return [
+        f"{report['lang']} was learnt from {report['sentences']:,} sentences ({report['with_picture']:,} with a picture, "
+        f"{report['with_translation']:,} with a translation) by route {report['route']}, in {report['seconds']} s; "
+        f"{report['values']:,} values were added.",
+        f"mR was measured on {MEASURED[report['measured_on']]}; that of the routes on one sentence of each, and that of "
+        "other languages on the first captions of the first 300 pictures of split val.",
+        f"{unchanged[0].upper()}{unchanged[1:]}.",
+    ]
+
+
+def route_rows(report: Mapping[str, Any]) -> list[list[Any]]:
+    """Route, mR, epoch, seconds and values of each route; those that could not be taken say why."""
+    keys = ("route", "mR", "epoch", "seconds", "values")
+    return [
+        [each["route"], f"not taken: {each['reason']}", "", "", ""]
+        if "reason" in each
+        else [each[key] for key in keys]
+        for each in report["routes"]
+    ]
+
+
+def _cell(value: object) -> str:
+    return (
+        f"{value:.1f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    )

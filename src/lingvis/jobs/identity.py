@@ -10,6 +10,8 @@ from typing import Any
 from lingvis.artifact import CONFIG, WEIGHTS, read_config
 from lingvis.config import Recipe
 from lingvis.data.dataset import Dataset
+from lingvis.data.detections import FILE, REGIONS
+from lingvis.data.semantics.labels import LABELS
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
 from lingvis.text.dictionaries import read_dictionary
@@ -27,6 +29,12 @@ def run_identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
     if (recipe.data.text_only or induced) and dataset.text_only_file is not None:
         parts.append(checksum(dataset.text_only_file))
     parts += _source(recipe, fitted=fitted)
+    if recipe.data.annotated:
+        parts.append(checksum(Path(recipe.data.annotated)))
+    if recipe.pseudo.weight:
+        folder = dataset.detections_dir / (recipe.pseudo.detections or REGIONS)
+        files = [folder / FILE, *sorted((dataset.path / LABELS).glob("*.csv"))]
+        parts += [checksum(file) for file in files if file.is_file()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

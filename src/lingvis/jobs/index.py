@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError
+from lingvis.index.changes import same_captions
 from lingvis.index.contract import Header, Known, Store
 from lingvis.index.model import PictureSide, check, describe
 from lingvis.index.notes import NoteReader
@@ -191,9 +192,16 @@ class Indexer:
         check(shown(self._address), stored, self._header)
 
     def _follow_model(self, store: Store) -> None:
-        """Take over a new text side, after which all captions are embedded again, or the new place of a model."""
+        """Take over a new text side, after which all captions are embedded again, or the new place of a model.
+
+        A model with a language more or less reads all other captions as they were read.
+        """
         stored, ours = store.header, self._header
-        if stored.text_fingerprint != ours.text_fingerprint:
+        if stored.text_fingerprint != ours.text_fingerprint and same_captions(
+            stored.text_fingerprint, ours.text_fingerprint
+        ):
+            store.replace_header(ours)
+        elif stored.text_fingerprint != ours.text_fingerprint:
             # Until all are done, captions of two text sides lie side by side: no model may search them.
             store.replace_header(ours.model_copy(update={"text_fingerprint": ""}))
             noted = [row.id for row in store.known() if row.note is not None]

@@ -1,8 +1,8 @@
-"""What training starts from: which captions, sentences without pictures, word vectors, a latent vocabulary."""
+"""What training starts from beside its sentences: a vocabulary, word vectors, latent tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
 from lingvis.config import Recipe
-from lingvis.data.dataset import Captions, Dataset
-from lingvis.data.rows import TextRow
+from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
+from lingvis.jobs.lessons import Lessons
 from lingvis.text.alignment import prepare
 from lingvis.text.latent import Assignment
 from lingvis.text.tokenizers import Vocabulary
@@ -26,56 +26,20 @@ MAPPED = "mapped"  # the word part whose vectors stay as they are stored
 Floats = NDArray[np.float32]
 
 
-def draw_captions(captions: Captions, count: int, seed: int) -> Captions:
-    """So many of the captions, 0 for all, and their images; fewer are among more of the same seed."""
-    if not count:
-        return captions
-    if count > len(captions.texts):
-        raise UserError(
-            f"data.captions is {count}, but there are {len(captions.texts)} training captions; "
-            "lower it, or set it to 0 for all"
-        )
-    rows = np.sort(np.random.default_rng(seed).permutation(len(captions.texts))[:count])
-    images, image_of = np.unique(captions.image_of[rows], return_inverse=True)
-    texts, langs = [captions.texts[row] for row in rows], [captions.langs[row] for row in rows]
-    missing = sorted(set(captions.langs) - set(langs))
-    if missing:
-        raise UserError(
-            f"data.captions is {count}, and none of those drawn is in {', '.join(missing)}; "
-            "raise it, or name fewer data.languages"
-        )
-    return Captions([captions.images[image] for image in images], texts, langs, image_of.astype(np.int64))
-
-
-def vocabulary_sentences(recipe: Recipe, dataset: Dataset, captions: Captions) -> tuple[list[str], list[str]]:
+def vocabulary_sentences(recipe: Recipe, dataset: Dataset, lessons: Lessons) -> tuple[list[str], list[str]]:
     """Texts and languages that the vocabulary is made from: the captions that are learnt from.
 
     Words that stay as they are (`mapped`) need no caption to be known: every word with a vector is one of them.
     """
-    texts, langs = list(captions.texts), list(captions.langs)
+    texts = lessons.captions.texts + lessons.texts[lessons.pseudo :]
+    langs = lessons.captions.langs + lessons.langs[lessons.pseudo :]
     if recipe.text.words.name == MAPPED:
         stored = _open_vectors(recipe, dataset)
-        for lang in dict.fromkeys(captions.langs):
+        for lang in dict.fromkeys(lessons.captions.langs):
             known = stored.table(lang).words
             texts += known
             langs += [lang] * len(known)
     return texts, langs
-
-
-def with_text_only(
-    captions: Captions, rows: Sequence[TextRow], languages: Sequence[str]
-) -> tuple[list[str], list[str], NDArray[np.int64]]:
-    """Texts, languages and groups of the captions and, behind them, of sentences whose pictures are not there."""
-    texts, langs, groups = list(captions.texts), list(captions.langs), captions.image_of.tolist()
-    for group, row in enumerate(rows, start=len(captions.images)):
-        sentences = [(lang, text) for lang, found in row.captions.items() for text in found]
-        sentences += [pair for pair in row.parallel.items() if pair not in sentences]
-        for lang, text in sentences:
-            if lang in languages:
-                texts.append(text)
-                langs.append(lang)
-                groups.append(group)
-    return texts, langs, np.asarray(groups, dtype=np.int64)
 
 
 def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> Floats | None:

@@ -25,20 +25,14 @@ from lingvis.hardware import processor_name
 from lingvis.image.table import FeatureTable
 from lingvis.jobs.card import model_card
 from lingvis.jobs.identity import run_identity
+from lingvis.jobs.lessons import find_lessons
 from lingvis.jobs.source import fit_translator, open_source, take_parts
-from lingvis.jobs.start import (
-    ASSIGNMENT,
-    draw_captions,
-    kept_assignment,
-    stored_vectors,
-    vocabulary_sentences,
-    with_text_only,
-    words_start,
-)
+from lingvis.jobs.start import ASSIGNMENT, kept_assignment, stored_vectors, vocabulary_sentences, words_start
 from lingvis.recipes.build import (
     build_model,
     build_objective,
     build_pretraining,
+    build_pseudo,
     build_sampler,
     build_terms,
     build_tokenizer,
@@ -51,6 +45,7 @@ from lingvis.training.checkpoint import TrainingState, check_checkpoint
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer, make_schedule
 from lingvis.training.pretraining import Material
+from lingvis.training.pseudo import WithPseudo
 from lingvis.training.sampling import CaptionTable, Sampler
 from lingvis.training.task import RetrievalTask
 
@@ -135,15 +130,17 @@ def prepare(
 ) -> tuple[Embedder, RetrievalTask, Sampler]:
     """Everything that a step touches, on the device."""
     languages = recipe.data.languages or dataset.languages
-    captions = draw_captions(dataset.captions("train", languages), recipe.data.captions, recipe.training.seed)
+    lessons = find_lessons(recipe, dataset, languages)
     dataset.captions("val", languages)  # missing validation captions are found now, not after an epoch
-    texts, langs, groups = captions.texts, captions.langs, captions.image_of
     tokenizer = build_tokenizer(recipe)
-    tokenizer.fit(*vocabulary_sentences(recipe, dataset, captions))
-    if recipe.data.text_only:
-        texts, langs, groups = with_text_only(captions, dataset.text_only(), languages)
-    bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=langs, languages=languages, device=device)
-    table = CaptionTable(groups, bank.langs, bank.rows.lengths, len(captions.images))
+    tokenizer.fit(*vocabulary_sentences(recipe, dataset, lessons))
+    bank = TokenBank(
+        tokenizer=tokenizer, texts=lessons.texts, langs=lessons.langs, languages=languages, device=device
+    )
+    people = slice(lessons.pseudo)
+    table = CaptionTable(
+        lessons.groups[people], bank.langs[people], bank.rows.lengths[people], len(lessons.images)
+    )
     vectors = stored_vectors(recipe, dataset, tokenizer.vocabulary)
     material = Material(
         bank=bank,
@@ -175,6 +172,9 @@ def prepare(
     if fresh:
         pretraining.warm_up(model.text.words, material)
     sampler = build_sampler(recipe, table)
+    pseudo = build_pseudo(recipe, lessons.groups, lessons.texts, first=lessons.pseudo)
+    if pseudo is not None:
+        sampler = WithPseudo(sampler, pseudo, bank.langs[lessons.pseudo :], recipe.training.batch_size)
     terms = build_terms(
         recipe,
         model,
@@ -196,9 +196,10 @@ def prepare(
         captions=bank,
         mask_id=tokenizer.vocabulary.mask,
         pictures=FeatureTable(
-            values=store.values, offsets=store.offsets, rows=store.index(captions.images), device=device
+            values=store.values, offsets=store.offsets, rows=store.index(lessons.images), device=device
         ),
-        groups=groups,
+        groups=lessons.groups,
+        pseudo=pseudo,
         precision=choose_precision(recipe.training.precision, device),
         languages_apart=recipe.training.languages_apart,
         graphs=recipe.training.graphs,

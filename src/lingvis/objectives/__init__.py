@@ -7,6 +7,7 @@ entry of minus infinity that is not positive takes no part: it is nobody's negat
 from __future__ import annotations
 
 from lingvis.objectives.contrastive import Contrastive
+from lingvis.objectives.domains import DomainAdversaries, Domains
 from lingvis.objectives.masked import MaskedCrossLanguage, Views, hide_words
 from lingvis.objectives.ranking import OBJECTIVES, Ranking
 from lingvis.objectives.terms import TERMS, LanguageAdversary, SentencePairs
@@ -16,6 +17,8 @@ __all__ = [
     "OBJECTIVES",
     "TERMS",
     "Contrastive",
+    "DomainAdversaries",
+    "Domains",
     "LanguageAdversary",
     "MaskedCrossLanguage",
     "Ranking",

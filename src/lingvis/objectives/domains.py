@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch.nn.functional as F
+from pydantic import Field
 from torch import Tensor, nn
 
 from lingvis.config import Count, Positive
 from lingvis.objectives.reversal import ramp, turn_gradient
+from lingvis.objectives.terms import TERMS
 from lingvis.types import Clock
 
+Weights = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=2, max_length=2)]
 PAIRS = {
     "intra": (("image", "image_only"), ("text", "pseudo")),
     "cross": (("image", "text"), ("image_only", "pseudo")),
@@ -30,6 +33,9 @@ class Domains:
     pseudo: Tensor
 
 
+@TERMS.register(
+    "domains", "discriminators must not tell people's captions and pictures from detectors' (A3VSE)"
+)
 class DomainAdversaries(nn.Module):
     """Six discriminators, each between two of the four origins, and the gradient turned round behind them.
 
@@ -45,12 +51,15 @@ class DomainAdversaries(nn.Module):
         *,
         dim: int,
         total_steps: int,
-        weights: Mapping[str, Sequence[float]],
+        intra: Weights,
+        cross: Weights,
+        transitive: Weights,
         hidden: Count = 512,
         eta: Positive = 10.0,
     ) -> None:
         super().__init__()
         self.total_steps, self.eta = total_steps, eta
+        weights = {"intra": intra, "cross": cross, "transitive": transitive}
         self._weights = {
             f"{first}_{second}": (first, second, weight)
             for kind, pairs in PAIRS.items()

@@ -8,7 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from lingvis.config import Part, Recipe, accepted, parse_recipe
@@ -27,6 +29,7 @@ from lingvis.text.heads import TEXT_HEADS
 from lingvis.text.tokenizers import TOKENIZERS, Tokenizer, Vocabulary
 from lingvis.text.words import WORDS
 from lingvis.training.pretraining import PRETRAINING, Pretraining
+from lingvis.training.pseudo import PseudoCaptions
 from lingvis.training.sampling import SAMPLERS, CaptionTable, Sampler
 
 
@@ -99,6 +102,18 @@ def build_sampler(recipe: Recipe, captions: CaptionTable) -> Sampler:
     return made
 
 
+def build_pseudo(
+    recipe: Recipe, groups: NDArray[np.int64], texts: Sequence[str], *, first: int
+) -> PseudoCaptions | None:
+    """The captions of detectors, from number `first` of all sentences on; None where there are none."""
+    if first == len(texts):
+        return None
+    _, wordings = np.unique(np.asarray(texts[first:]), return_inverse=True)
+    return PseudoCaptions(
+        first, groups[first:], wordings, recipe.pseudo.weight, _make(OBJECTIVES, recipe.pseudo.objective)
+    )
+
+
 def build_pretraining(recipe: Recipe) -> Pretraining:
     """What the words learn before the model is trained."""
     made: Pretraining = _make(PRETRAINING, recipe.pretraining)
@@ -123,18 +138,22 @@ def build_model(
     image_encoder = _make(IMAGE_ENCODERS, image.encoder, input_dim=feature_dim)
     words = _make(WORDS, text.words, vocabulary=vocabulary, folder=folder, **start)
     text_encoder = _make(TEXT_ENCODERS, text.encoder, input_dim=words.dim, language_count=languages)
+    # In this order: it decides which random numbers each part starts from.
+    image_pooling = _make(POOLERS, image.pooling, dim=image_encoder.dim)
+    text_pooling = _make(POOLERS, text.pooling, dim=text_encoder.dim)
+    width = getattr(text_pooling, "dim", text_encoder.dim)  # several heads side by side widen a vector
     return DualEncoder(
         image=ImageSide(
             augment=_make(IMAGE_AUGMENTS, image.augment),
             encoder=image_encoder,
-            pooling=_make(POOLERS, image.pooling, dim=image_encoder.dim),
+            pooling=image_pooling,
         ),
         text=TextSide(
             augment=_make(TEXT_AUGMENTS, text.augment, vocabulary=vocabulary),
             words=words,
             encoder=text_encoder,
-            pooling=_make(POOLERS, text.pooling, dim=text_encoder.dim),
-            head=_make(TEXT_HEADS, text.head, input_dim=text_encoder.dim, language_count=languages),
+            pooling=text_pooling,
+            head=_make(TEXT_HEADS, text.head, input_dim=width, language_count=languages),
             special=vocabulary.special,
         ),
         similarity=_make(SIMILARITIES, recipe.similarity),

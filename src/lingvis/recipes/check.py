@@ -69,6 +69,8 @@ def parts_problems(values: Mapping[str, Any]) -> list[str]:
         "training.sampling": SAMPLERS,
     }
     problems = _terms_problems(values)
+    if lookup(values, "pseudo.weight"):
+        parts["pseudo.objective"] = OBJECTIVES
     for where, registry in parts.items():
         provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
         problems += part_problems(where, values, registry, provided=provided)
@@ -102,7 +104,24 @@ def _disagreements(values: Mapping[str, Any]) -> list[str]:
             f"start.run is {lookup(values, 'start.run')!r}, but nothing is taken from it; name parts of that model, "
             'such as start.parts=["image"], or leave start.run out'
         )
-    return problems + _words_problems(values) + _sets_problems(values)
+    return problems + _words_problems(values) + _sets_problems(values) + _pseudo_problems(values)
+
+
+def _pseudo_problems(values: Mapping[str, Any]) -> list[str]:
+    """What captions by detectors ask of other sections."""
+    problems = []
+    if lookup(values, "pseudo.weight") and lookup(values, "pseudo.objective") is None:
+        problems.append(
+            "pseudo.weight is above 0, but pseudo.objective names none; give one, such as that of a3vse"
+        )
+    terms = lookup(values, "terms")
+    names = [lookup(values, f"terms.{name}.name") for name in terms] if isinstance(terms, dict) else []
+    if lookup(values, "pseudo.weight") and "masked_pairs" in names:
+        problems.append(
+            "pseudo.weight is above 0, but term masked_pairs hides words of people's captions in every batch; "
+            "leave out one of them"
+        )
+    return problems
 
 
 def _sets_problems(values: Mapping[str, Any]) -> list[str]:

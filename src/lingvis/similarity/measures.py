@@ -17,6 +17,7 @@ class Cosine(nn.Module):
     """image_emb [I, D], text_emb [T, D], both prepared -> scores [I, T]."""
 
     indexable = True
+    pooled = True
 
     def prepare_images(self, emb: Tensor) -> Tensor:
         """Pooled vectors -> what is stored: unit length."""
@@ -39,6 +40,7 @@ class Order(nn.Module):
     """
 
     indexable = False
+    pooled = True
 
     def __init__(self, *, rows: Count = 32) -> None:
         super().__init__()

@@ -41,3 +41,17 @@ class GRU(nn.Module):
 
     def forward(self, tokens: Tokens) -> Tokens:
         return replace(tokens, values=self.gru(self.dropout(tokens.values), tokens.mask))
+
+
+@TEXT_ENCODERS.register("lstm", "LSTM of one direction (A3VSE)")
+class LSTM(nn.Module):
+    """[B, L, input_dim] -> [B, L, dim]; padding comes last, where a causal layer cannot see it, and gives zeros."""
+
+    def __init__(self, *, input_dim: Count, dim: Count) -> None:
+        super().__init__()
+        self.dim = dim
+        self.lstm = nn.LSTM(input_dim, dim, batch_first=True)
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        states = self.lstm(tokens.values)[0]
+        return replace(tokens, values=states.masked_fill(~tokens.mask.unsqueeze(-1), 0.0))

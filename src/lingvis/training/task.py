@@ -12,10 +12,12 @@ from torch import Tensor, nn
 
 from lingvis.image.table import FeatureTable
 from lingvis.model import DualEncoder, masked_mean
+from lingvis.objectives.domains import DomainAdversaries, Domains
 from lingvis.objectives.masked import MaskedCrossLanguage, Views, hide_words
 from lingvis.text.bank import TokenBank
 from lingvis.text.per_language import PerLanguageGRU, PerLanguageLinear
 from lingvis.training.graphs import GraphedCalls
+from lingvis.training.pseudo import PseudoCaptions
 from lingvis.training.sampling import CaptionTable
 from lingvis.training.watch import Loss
 from lingvis.types import Clock, Reading, Sentences
@@ -39,6 +41,10 @@ class RetrievalTask(nn.Module):
     summed over languages that are apart: the paper does not say, and with the mean the terms between sentences
     weigh so much that MULE and SMALR do not learn. With masked sentences it is computed on them too, and
     both count whole.
+
+    pseudo: captions by detectors, behind those of people in a batch. The objective is then
+    (1 - weight) * people's + weight * detectors', each with its own pictures and negatives (Huang et al. 2019, Eq. 3);
+    terms between sentences see people's alone, and term `domains` sees all.
     """
 
     def __init__(
@@ -51,6 +57,7 @@ class RetrievalTask(nn.Module):
         mask_id: int,
         pictures: FeatureTable,
         groups: Ints,
+        pseudo: PseudoCaptions | None = None,
         precision: torch.dtype,
         languages_apart: bool,
         graphs: bool,
@@ -63,6 +70,7 @@ class RetrievalTask(nn.Module):
             (name for name, term in self.terms.items() if isinstance(term, MaskedCrossLanguage)), None
         )
         self._captions, self._pictures, self._precision = captions, pictures, precision
+        self._pseudo = pseudo
         self._languages_apart, self._mask_id = languages_apart, mask_id
         # Where each language has a layer of its own, a recording depends on the languages of its rows.
         self._layers_apart = any(
@@ -95,6 +103,10 @@ class RetrievalTask(nn.Module):
         real = len(images)
         images = np.concatenate([images, np.repeat(images[:1], -real % IMAGE_MULTIPLE)])
         matches = images[:, None] == groups
+        people = len(rows)
+        if self._pseudo is not None:
+            people = int(np.searchsorted(rows >= self._pseudo.first, True))
+            matches[:, people:] = self._pseudo.matches(images, rows[people:])
         matches[real:] = False
         device = self._pictures.device
         positives = torch.from_numpy(matches).to(device, non_blocking=True)
@@ -102,17 +114,51 @@ class RetrievalTask(nn.Module):
         on_device = torch.from_numpy(groups).to(device, non_blocking=True)
         if self._masked is None:
             image_emb, text_emb, average = self._encode(rows, images)
-            matching, blind = self._matching(image_emb, text_emb, positives, rows, clock)
+            matching, blind = self._matching(
+                image_emb, text_emb[:people], positives[:, :people], rows[:people], clock
+            )
             total = matching
+            if people < len(rows):
+                total = self._with_pseudo(
+                    matching, image_emb, text_emb[people:], positives[:, people:], clock
+                )
         else:
             image_emb, text_emb, average, hidden_emb, aligned = self._encode_masked(rows, images)
             matching, blind = self._matching(image_emb, text_emb, positives, rows, clock)
             total = matching + self._matching(image_emb, hidden_emb, positives, rows, clock)[0] + aligned
-        sentences = Sentences(text_emb.float(), average.float(), on_device, langs)
+        sentences = Sentences(
+            text_emb[:people].float(), average[:people].float(), on_device[:people], langs[:people]
+        )
         for name, term in self.terms.items():
-            if name != self._masked and self._weights[name] > 0:
+            if name == self._masked or self._weights[name] == 0:
+                continue
+            if not isinstance(term, DomainAdversaries):
                 total = total + self._weights[name] * term(sentences, clock)
+            elif people < len(rows):
+                domains = self._domains(image_emb, text_emb, positives, people)
+                total = total + self._weights[name] * term(domains, clock)
         return Loss(total, matching, blind)
+
+    def _with_pseudo(
+        self, matching: Tensor, image_emb: Tensor, text_emb: Tensor, positives: Tensor, clock: Clock
+    ) -> Tensor:
+        """The objective of people's captions and that of detectors' together."""
+        assert self._pseudo is not None
+        scores = self.model.similarity(image_emb.float(), text_emb.float())
+        there = positives.any(dim=1, keepdim=True)
+        found: Tensor = self._pseudo.objective(scores.masked_fill(~there, -torch.inf), positives, clock)
+        return (1 - self._pseudo.weight) * matching + self._pseudo.weight * found
+
+    @staticmethod
+    def _domains(image_emb: Tensor, text_emb: Tensor, positives: Tensor, people: int) -> Domains:
+        """The embeddings of a step by their origin."""
+        annotated, described = positives[:, :people].any(dim=1), positives[:, people:].any(dim=1)
+        return Domains(
+            image=image_emb[annotated],
+            text=text_emb[:people],
+            image_only=image_emb[described],
+            pseudo=text_emb[people:],
+        )
 
     def _matching(
         self, image_emb: Tensor, text_emb: Tensor, positives: Tensor, rows: Ints, clock: Clock

@@ -14,13 +14,14 @@ from lingvis.errors import UserError
 from lingvis.files import write_text
 
 COLUMNS = ("label", "translation")
+LABELS = "labels"  # the folder of a dataset
 
 
 def table_file(dataset: Dataset, lang: str) -> Path:
     """Where the table of a language lies."""
     if not LANGUAGE_CODE.fullmatch(lang):
         raise UserError(f"bad language code {lang!r}; use BCP-47 such as de, pt-BR or zh-Hant")
-    return dataset.path / "labels" / f"{lang}.csv"
+    return dataset.path / LABELS / f"{lang}.csv"
 
 
 def read_label_table(file: Path) -> dict[str, str]:

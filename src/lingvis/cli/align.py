@@ -1,0 +1,116 @@
+"""`lingvis align`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def align(
+    source: str,
+    target: str,
+    dictionary: Path | None = None,
+    /,
+    *,
+    out: Path,
+    parallel: Path | None = None,
+    langs: Annotated[tuple[str, str] | None, Parameter(negative="")] = None,
+    method: Literal["rcsls", "procrustes"] = "rcsls",
+    neighbours: Annotated[int, Parameter(validator=Number(gte=1, lte=1000))] = 10,
+    spectral: Annotated[bool, Parameter(negative="")] = False,
+    words: Annotated[int, Parameter(validator=Number(gte=1))] = 200_000,
+    held_out: Annotated[float, Parameter(validator=Number(gt=0, lt=1))] = 0.2,
+    seed: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
+    device: str | None = None,
+    json: bool = False,
+) -> None:
+    """Bring the word vectors of one language into the space of another, and say how well words find translations.
+
+    Parameters
+    ----------
+    source: str
+        The vectors to map: a .vec, .txt, .gz or .bin file, or stored vectors as DATASET/vectors/NAME:LANG.
+    target: str
+        The vectors whose space they are mapped into, named likewise.
+    dictionary: Path
+        From the source language into the target language: FreeDict's .index, MUSE's text or a .csv file.
+    out: Path
+        The folder to write: map.safetensors, source.vec, target.vec and report.json.
+    parallel: Path
+        Instead of a dictionary: a dataset whose sentences in both languages tell which words belong together.
+    langs: tuple[str, str]
+        With --parallel: the source and the target language, such as de fr.
+    method: str
+        rcsls, which serves finding translations, or procrustes, a rotation.
+    neighbours: int
+        How many nearest words count as rivals, in RCSLS and in CSLS.
+    spectral: bool
+        Let RCSLS stretch no direction: singular values stay at 1 or below.
+    words: int
+        Take so many words of each language, the first ones.
+    held_out: float
+        Share of the dictionary's words that measure the map and take no part in fitting it.
+    seed: int
+        Chooses those words.
+    device: str
+        cpu or cuda; a GPU is used when there is one.
+    json: bool
+        Print the report as JSON.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.jobs.align import align as run
+
+    report = run(
+        source,
+        target,
+        _dictionary(dictionary, parallel, langs),
+        out,
+        method=method,
+        neighbours=neighbours,
+        spectral=spectral,
+        words=words,
+        held_out=held_out,
+        seed=seed,
+        device=device,
+    )
+    if json:
+        print_json(report)
+    else:
+        _tell(report, out)
+
+
+def _dictionary(
+    file: Path | None, parallel: Path | None, langs: tuple[str, str] | None
+) -> Mapping[str, tuple[str, ...]]:
+    from lingvis.errors import UserError
+    from lingvis.jobs.align import induced
+    from lingvis.text.dictionaries import read_dictionary
+
+    if file is not None and parallel is None and langs is None:
+        return read_dictionary(file)
+    if file is None and parallel is not None and langs is not None:
+        return induced(parallel, langs)
+    raise UserError(
+        "words need a dictionary or sentences to learn one from: name a dictionary file behind the vectors, or "
+        "give --parallel DATASET with --langs SOURCE TARGET, such as --langs de fr"
+    )
+
+
+def _tell(report: Mapping[str, Any], out: Path) -> None:
+    from lingvis.cli.output import print_table
+
+    pairs = report["pairs"]
+    print_table(
+        f"{pairs['fitted']} pairs fitted, {pairs['held_out_words']} other words asked: accuracy at 1 in %",
+        ["map", "nearest", "CSLS", "seconds"],
+        [(name, row["nn"], row["csls"], row["seconds"]) for name, row in report["maps"].items()],
+    )
+    print(
+        f"{out}: source.vec and target.vec are in one space, map.safetensors is the map of {report['method']}"
+    )

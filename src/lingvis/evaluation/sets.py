@@ -1,0 +1,85 @@
+"""Sets of vectors of different sizes, and their scores a block at a time: for models that pool nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.evaluation.scorers import Buffer, Floats, Index, near_the_diagonal
+
+# Sets that are compared at a time, all padded to the largest of them: 25 MB and 20 MB of 1024 values.
+IMAGES, TEXTS = 128, 256
+
+
+class VectorSets:
+    """Set n is values[starts[n] : starts[n] + sizes[n]] of float32 [total, dim]: no memory goes into padding."""
+
+    def __init__(self, values: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        self.values, self.starts, self.sizes = values, starts, sizes
+
+    @classmethod
+    def pack(cls, parts: Sequence[Floats]) -> VectorSets:
+        """From arrays [sets, L, dim], each with an L of its own; a vector of zeros is padding."""
+        valid = [part.any(axis=2) for part in parts]
+        sizes = np.concatenate([each.sum(axis=1) for each in valid]).astype(np.int64)
+        values = np.concatenate([part[each] for part, each in zip(parts, valid, strict=True)])
+        return cls(values, np.cumsum(sizes) - sizes, sizes)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, index: Index | list[int]) -> VectorSets:
+        return VectorSets(self.values, self.starts[index], self.sizes[index])
+
+    def padded(self) -> Floats:
+        """As one array [sets, L, dim] with zeros behind the last vector of each."""
+        places = np.arange(self.sizes.max(initial=1))
+        there = places < self.sizes[:, None]
+        padded = np.zeros((*there.shape, self.values.shape[1]), dtype=np.float32)
+        padded[there] = self.values[(self.starts[:, None] + places)[there]]
+        return padded
+
+
+class SetScores:
+    """Scores by a function of two arrays of sets, such as cross attention.
+
+    score(images [n, L, dim], texts [m, W, dim]) -> [n, m]. It sees sets of like size together, little padded.
+    """
+
+    def __init__(
+        self, score: Callable[[Floats, Floats], Floats], image_sets: VectorSets, text_sets: VectorSets
+    ) -> None:
+        self.score, self.image_sets, self.text_sets = score, image_sets, text_sets
+        self._buffer = Buffer()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(images, texts)."""
+        return len(self.image_sets), len(self.text_sets)
+
+    def block(self, images: Index, texts: Index) -> Floats:
+        """Made for some images and some texts at a time."""
+        left, right = self.image_sets[images], self.text_sets[texts]
+        out = self._buffer.shaped(len(left), len(right))
+        for rows in _alike(left.sizes, IMAGES):
+            some = left[rows].padded()
+            for columns in _alike(right.sizes, TEXTS):
+                out[np.ix_(rows, columns)] = self.score(some, right[columns].padded())
+        return out
+
+    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+        """From small blocks near the diagonal."""
+        return near_the_diagonal(self.block, image_of)
+
+    def take(self, images: Index, texts: Index) -> SetScores:
+        """The same for some images and some texts."""
+        return SetScores(self.score, self.image_sets[images], self.text_sets[texts])
+
+
+def _alike(sizes: NDArray[np.int64], count: int) -> Iterator[NDArray[np.int64]]:
+    """Places of sets of like size, `count` at a time."""
+    order = np.argsort(sizes, kind="stable")
+    for first in range(0, len(order), count):
+        yield order[first : first + count]

@@ -1,0 +1,62 @@
+"""What a model that re-ranks has made of pictures: in memory, and in a folder where there is one."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.files import atomic_file
+
+Half = NDArray[np.float16]
+REMEMBERED = 1000  # pictures kept in memory: 100 MB of 49 x 1024 values each
+
+
+class PictureCache:
+    """Vectors of pictures by the hash of their content: what a file holds decides, so nothing grows stale.
+
+    folder: one for each model; it may be deleted at any time. A file that cannot be read or written is passed over:
+    the vectors are computed again.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._kept: OrderedDict[str, Half] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __contains__(self, hash: str) -> bool:
+        return self.get(hash) is not None
+
+    def get(self, hash: str) -> Half | None:
+        """The vectors of a content, if they are known."""
+        with self._lock:
+            if hash not in self._kept and self._folder is not None:
+                with contextlib.suppress(OSError, ValueError, EOFError):
+                    self._keep(hash, np.load(self._file(hash), allow_pickle=False))
+            if hash in self._kept:
+                self._kept.move_to_end(hash)
+            return self._kept.get(hash)
+
+    def put(self, hash: str, vectors: Half) -> None:
+        """Keep the vectors of a content."""
+        with self._lock:
+            self._keep(hash, vectors)
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                file = self._file(hash)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with atomic_file(file) as temporary, temporary.open("wb") as out:
+                    np.save(out, vectors, allow_pickle=False)
+
+    def _keep(self, hash: str, vectors: Half) -> None:
+        self._kept[hash] = vectors
+        if len(self._kept) > REMEMBERED:
+            self._kept.popitem(last=False)
+
+    def _file(self, hash: str) -> Path:
+        assert self._folder is not None
+        return self._folder / hash[:2] / f"{hash}.npy"

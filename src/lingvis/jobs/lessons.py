@@ -1,0 +1,82 @@
+"""All sentences that a run learns from: people's captions, sentences without pictures, captions by detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.config import Recipe
+from lingvis.data.dataset import Captions, Dataset
+from lingvis.data.rows import TextRow
+from lingvis.data.semantics import pseudo_captions
+from lingvis.data.sparse import SparseSplit, draw_captions, draw_sparse, named_images
+from lingvis.errors import UserError
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """texts[n] is in langs[n] and about images[groups[n]], or about a picture that is not there where groups[n] is
+    beyond. captions: people's, which come first; pseudo: where those of detectors begin, at the end.
+    """
+
+    captions: Captions
+    images: list[str]
+    texts: list[str]
+    langs: list[str]
+    groups: Ints
+    pseudo: int
+
+
+def find_lessons(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> Lessons:
+    """What a recipe learns from in a dataset."""
+    data, seed = recipe.data, recipe.training.seed
+    whole = draw_captions(dataset.captions("train", languages), data.captions, seed)
+    split = SparseSplit(whole, [])
+    if data.annotated:
+        split = named_images(whole, Path(data.annotated))
+    elif data.images < 1 or data.per_image:
+        split = draw_sparse(whole, images=data.images, per_image=data.per_image, seed=seed)
+    captions, without = split.captions, split.without if recipe.pseudo.weight else []
+    if recipe.pseudo.weight and not without:
+        raise UserError(
+            f"pseudo.weight is {recipe.pseudo.weight:g}, but every training image is annotated; "
+            "set data.images below 1, or pseudo.weight = 0"
+        )
+    images = captions.images + without
+    texts, langs, groups = list(captions.texts), list(captions.langs), captions.image_of.tolist()
+    if data.text_only:
+        for lang, text, group in _alone(dataset.text_only(), languages, first=len(images)):
+            texts.append(text)
+            langs.append(lang)
+            groups.append(group)
+    pseudo = len(texts)
+    if recipe.pseudo.weight:
+        made = pseudo_captions(dataset, languages, detections=recipe.pseudo.detections or None)
+        for lang, of_image in made.items():
+            for place, image in enumerate(without, start=len(captions.images)):
+                if image in of_image:
+                    texts.append(of_image[image])
+                    langs.append(lang)
+                    groups.append(place)
+        if len(texts) == pseudo:
+            raise UserError(
+                f"detectors saw nothing in the {len(without)} training images without annotation; lower the score from "
+                "which `lingvis features detect` keeps a region, or set pseudo.weight = 0"
+            )
+    return Lessons(captions, images, texts, langs, np.asarray(groups, np.int64), pseudo)
+
+
+def _alone(rows: Sequence[TextRow], languages: Sequence[str], first: int) -> list[tuple[str, str, int]]:
+    """Language, sentence and group of sentences whose pictures are not there; groups count from `first` on."""
+    found = []
+    for group, row in enumerate(rows, start=first):
+        sentences = [(lang, text) for lang, texts in row.captions.items() for text in texts]
+        sentences += [pair for pair in row.parallel.items() if pair not in sentences]
+        found += [(lang, text, group) for lang, text in sentences if lang in languages]
+    return found

@@ -1,0 +1,1 @@
+"""Teach a trained model one more language: routes to it, each measured, and the best of them kept."""

@@ -1,0 +1,155 @@
+"""Teach a model a language by every route that can be taken, and keep the best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.config import Recipe
+from lingvis.embedder import Embedder
+from lingvis.errors import UserError, choices
+from lingvis.new_language.mapped import mapped, source_vectors
+from lingvis.new_language.material import Material
+from lingvis.new_language.measure import Ruler
+from lingvis.new_language.points import picture_targets, sentence_targets
+from lingvis.new_language.routes import ROUTES, Outcome, obstacle, take
+from lingvis.new_language.starts import Start, copied, fresh, spells
+from lingvis.new_language.teaching import Plan
+from lingvis.new_language.word_vectors import WordPoints, word_points
+from lingvis.progress import ProgressBar
+from lingvis.text.dictionaries import read_dictionary
+from lingvis.text.segment import words as split
+
+# Words of the known language beside the dictionary's: neighbours, which the map keeps away from.
+FREQUENT = 5000
+# Letters of its own start with this share of the spread of the model's words: n-grams that no sentence has stay so, and
+# what they say of a new word shall be little.
+QUIET = 0.2
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the user may give: word vectors, a dictionary, and the language of the model it translates to."""
+
+    vectors: Path | None = None
+    dictionary: Path | None = None
+    pivot: str | None = None
+
+
+def learn(
+    embedder: Embedder,
+    recipe: Recipe,
+    material: Material,
+    image_emb: Floats,
+    ruler: Ruler,
+    *,
+    given: Given,
+    plan: Plan,
+    route: str | None = None,
+) -> list[Outcome]:
+    """Outcomes of the routes in their order; image_emb: of the pictures of material.learn [images, dim]."""
+    wanted = [each for each in ROUTES if route in (None, each.name)]
+    if not wanted:
+        raise UserError(f"unknown route {route!r}; choose one of: {choices(each.name for each in ROUTES)}")
+    pictures = picture_targets(embedder, material.learn, image_emb)
+    sentences = sentence_targets(embedder, material.learn)
+    starts = _Starts(embedder, recipe, material, given, plan.seed)
+    outcomes = []
+    with ProgressBar("add-language", len(wanted) * plan.epochs) as bar:
+        for each in wanted:
+            reason = obstacle(each, embedder, material)
+            if reason:
+                outcomes.append(Outcome(each.name, reason=reason))
+                bar.advance(plan.epochs, each.name)
+                continue
+            outcomes.append(
+                take(
+                    each,
+                    embedder,
+                    material,
+                    starts,
+                    pictures=pictures,
+                    sentences=sentences,
+                    ruler=ruler,
+                    like=starts.pivot,
+                    plan=plan,
+                    advance=lambda epochs, name=each.name: bar.advance(epochs, name),  # type: ignore[misc]
+                )
+            )
+    embedder.added.pop(material.lang, None)
+    return outcomes
+
+
+class _Starts:
+    """The start of a route by its name; what several need is made once."""
+
+    def __init__(
+        self, embedder: Embedder, recipe: Recipe, material: Material, given: Given, seed: int
+    ) -> None:
+        self._embedder, self._recipe, self._material, self._given, self._seed = (
+            embedder,
+            recipe,
+            material,
+            given,
+            seed,
+        )
+        self.pivot = given.pivot or most_beside(material, embedder.trained)
+
+    def __call__(self, name: str) -> Start:
+        texts, lang = self._material.learn.texts, self._material.lang
+        if name == "mapped":
+            return self._mapped()
+        if name == "copied" and spells(self._embedder):
+            return copied(self._embedder, self._recipe, texts, lang)
+        return fresh(self._embedder, texts, lang, QUIET * float(self._points([]).table.values.std()))
+
+    def _mapped(self) -> Start:
+        material, given = self._material, self._given
+        dim = int(self._embedder.model.text.words.dim)  # type: ignore[arg-type]
+        source = source_vectors(
+            material.learn.texts, material.lang, dim=dim, given=given.vectors, seed=self._seed
+        )
+        dictionary = self._dictionary()
+        target = self._points([word for found in dictionary.values() for word in found])
+        return mapped(self._embedder, material.lang, source, target, dictionary)
+
+    def _dictionary(self) -> dict[str, tuple[str, ...]]:
+        if self._given.dictionary is not None:
+            return read_dictionary(self._given.dictionary)
+        from lingvis.text.alignment.induction import induce_dictionary
+
+        part, lang = self._material.learn, self._material.lang
+        pairs = [
+            (split(text, lang), split(known, self.pivot))
+            for text, group in zip(part.texts, part.groups, strict=True)
+            for each, known in part.known[group]
+            if each == self.pivot
+        ]
+        return induce_dictionary(pairs)
+
+    def _points(self, more: Sequence[str]) -> WordPoints:
+        """Words of the known language: the frequent ones of its sentences, and more."""
+        sentences = (
+            text for known in self._material.learn.known for lang, text in known if lang == self.pivot
+        )
+        counts = Counter(word for text in sentences for word in split(text, self.pivot))
+        frequent = [word for word, _ in counts.most_common(FREQUENT)]
+        words = list(dict.fromkeys((*frequent, *more)))
+        if not words:
+            raise UserError(f"there are no words of {self.pivot} to compare with; name another with --pivot")
+        return word_points(self._embedder, words, self.pivot)
+
+
+def most_beside(material: Material, languages: Sequence[str]) -> str:
+    """The language of the model with most sentences beside those of the new one, the first of equals."""
+    counts = Counter(
+        lang for group in material.learn.groups for lang in {lang for lang, _ in material.learn.known[group]}
+    )
+    return max(languages, key=lambda lang: counts[lang])

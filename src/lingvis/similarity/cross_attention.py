@@ -1,0 +1,101 @@
+"""Stacked cross attention: every word looks for its regions, or every region for its words (SCAN)."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Annotated, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from lingvis.config import Positive
+from lingvis.similarity.measures import SIMILARITIES
+from lingvis.types import Tokens
+
+SHORTEST = 1e-6  # of an attended vector: keeps the cosine and its gradient finite
+
+
+@SIMILARITIES.register("cross_attention", "stacked cross attention of regions and words (SCAN); no index")
+class CrossAttention(nn.Module):
+    """image_side [I, R, D], text_side [T, W, D], both prepared -> scores [I, T]. Lee et al. 2018, section 3.1.
+
+    direction t2i: each word attends to the regions (Eq. 7 to 9), i2t: each region to the words (Eq. 1 to 6). Cosines
+    are cut off at 0 and normalised over those that attend, the weights are a softmax of lambda1 times that over what
+    is attended to. The score is the mean over those that attend of their cosine with the attended vector, or a
+    LogSumExp with lambda2. The authors' program lets a tenth of negative cosines through; here they are cut off, as in
+    the paper.
+
+    A prepared side holds unit vectors, and zeros where it is padded. At most `block` pairs of a region and a word are
+    compared at a time; a training step of several blocks computes each again for its gradient instead of keeping all.
+    """
+
+    indexable = False
+    pooled = False
+
+    def __init__(
+        self,
+        *,
+        direction: Literal["t2i", "i2t"] = "t2i",
+        lambda1: Positive = 9.0,
+        aggregation: Literal["mean", "logsumexp"] = "mean",
+        lambda2: Positive = 6.0,
+        block: Annotated[int, Field(gt=0)] = 2**24,
+    ) -> None:
+        super().__init__()
+        self.direction, self.lambda1 = direction, lambda1
+        self.aggregation, self.lambda2, self.block = aggregation, lambda2, block
+
+    def prepare_images(self, tokens: Tokens) -> Tensor:
+        """Regions -> what is compared: unit length, zero where there is none, float32 [I, R, D]."""
+        return F.normalize(tokens.values.float(), dim=-1).masked_fill(~tokens.mask.unsqueeze(-1), 0.0)
+
+    def prepare_texts(self, tokens: Tokens) -> Tensor:
+        """As for images."""
+        return self.prepare_images(tokens)
+
+    def forward(self, image_side: Tensor, text_side: Tensor) -> Tensor:
+        """Block by block."""
+        if self.direction == "t2i":
+            return self._attend(text_side, image_side)
+        return self._attend(image_side, text_side).T
+
+    def _attend(self, queries: Tensor, context: Tensor) -> Tensor:
+        """Those that attend [Q, q, D], what they attend to [C, c, D] -> scores [C, Q]."""
+        pairs = queries.shape[1] * context.shape[1]
+        rows = max(1, min(len(context), math.isqrt(self.block // pairs)))
+        columns = max(1, self.block // (pairs * rows))
+        right = torch.split(queries, columns)
+        left = torch.split(context, rows)
+        if len(left) * len(right) == 1 or not torch.is_grad_enabled():
+            return torch.cat([torch.cat([self._block(q, c) for q in right], dim=1) for c in left])
+        kept_apart = partial(checkpoint, self._block, use_reentrant=False, preserve_rng_state=False)
+        again = [[kept_apart(q, c) for q in right] for c in left]
+        return torch.cat([torch.cat(row, dim=1) for row in again])
+
+    def _block(self, queries: Tensor, context: Tensor) -> Tensor:
+        relevance = attended_cosines(queries, context, self.lambda1)
+        there = queries.any(dim=-1)
+        if self.aggregation == "mean":
+            return relevance.sum(-1) / there.sum(-1).clamp(min=1)  # of padding it is zero
+        lowest = torch.finfo(relevance.dtype).min
+        return (self.lambda2 * relevance).masked_fill(~there, lowest).logsumexp(-1) / self.lambda2
+
+
+def attended_cosines(queries: Tensor, context: Tensor, lambda1: float) -> Tensor:
+    """Unit vectors [Q, q, D] and [C, c, D], zero where padded -> cosine of each query with what it attends to, [C, Q, q].
+
+    The attended vectors themselves, [C, Q, q, D], are never made: with weights w, cosines s and the inner products G
+    of the context, the product with the query is w.s and the length the root of w.G.w. Padding takes a share of the
+    weights, but adds zeros: it shortens the attended vector and does not turn it, so the cosine is the same.
+    """
+    sizes = (*context.shape[:2], *queries.shape[:2])
+    cosines = context.flatten(0, 1) @ queries.flatten(0, 1).T
+    sharpened = lambda1 * F.normalize(cosines.view(sizes).relu(), dim=3)
+    weights = sharpened.flatten(2).softmax(dim=1)
+    product = (weights * cosines.view_as(weights)).sum(dim=1)
+    square = (weights * (context @ context.mT @ weights)).sum(dim=1)
+    return (product / square.clamp(min=SHORTEST**2).sqrt()).view(sizes[0], *sizes[2:])
