@@ -30,6 +30,7 @@ from studies import (
     search_log,
 )
 from tables import read, spread, table
+from transfer_tables import alignment, new_language, transfer
 
 from lingvis.bench.pooling_report import pooling_table
 from lingvis.cli.app import app
@@ -235,6 +236,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "search-typed": lambda: typed(RESULTS / "search"),
     "search-load": lambda: load(RESULTS / "search"),
     "search-crash": lambda: crashes(RESULTS / "search"),
+    "alignment": lambda: alignment(RESULTS / "alignment"),
+    "transfer": lambda: transfer(RESULTS / "transfer"),
+    "new-language": lambda: new_language(RESULTS / "new-language"),
 }
 
 
@@ -261,19 +265,24 @@ def commands() -> str:
         ["data", "show"],
         ["data", "scenes"],
         ["features", "extract"],
+        ["features", "detect"],
+        ["features", "labels"],
         ["vectors", "train"],
         ["vectors", "import"],
         ["vectors", "show"],
+        ["align"],
         ["recipes", "list"],
         ["recipes", "show"],
         ["train"],
         ["evaluate"],
+        ["add-language"],
         ["index"],
         ["search"],
         ["serve"],
         ["bench", "pooling"],
         ["bench", "ranks"],
         ["bench", "search"],
+        ["bench", "transfer"],
     ):
         console = Console(width=100, record=True, file=open("/dev/null", "w"), force_terminal=False)  # noqa: SIM115
         app.help_print(words, console=console)

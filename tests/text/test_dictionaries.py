@@ -155,10 +155,12 @@ def test_names_and_directions(tmp_path: Path) -> None:
     (tmp_path / "pt-en.txt").write_text("cão dog\n", encoding="utf-8")
     write_dictd(tmp_path, "por-eng", {"gato": "gato\ncat\n"})
     (tmp_path / "sv-en.txt.bak").write_text("broken", encoding="utf-8")
-    assert find_dictionaries(tmp_path, ["cs", "fr", "pt-BR", "sv"]) == {
+    (tmp_path / "ug-en.csv").write_text("word,translation\nئىت,dog\n", encoding="utf-8")
+    assert find_dictionaries(tmp_path, ["cs", "fr", "pt-BR", "sv", "ug"]) == {
         "cs": {"pes": "dog", "chrt": "hound"},
         "fr": {"chat": "cat"},
         "pt-BR": {"cão": "dog"},
+        "ug": {"ئىت": "dog"},
     }
     assert find_dictionaries(tmp_path, ["en"], into="fr") == {"en": {"cat": "chat", "chat": "chat"}}
     assert find_dictionaries(tmp_path, ["en"]) == {}

@@ -46,7 +46,7 @@ def _both_directions(folder: Path, lang: str, into: str) -> dict[str, tuple[str,
 def _file(folder: Path, source: str, target: str) -> Path | None:
     """The dictionary from one language into another, by the names users and FreeDict give it."""
     names = [f"{first}-{second}" for first in spellings(source) for second in spellings(target)]
-    files = [folder / f"{prefix}{name}{end}" for name in names for end in (".txt", ".index")
+    files = [folder / f"{prefix}{name}{end}" for name in names for end in (".txt", ".index", ".csv")
              for prefix in ("", "freedict-")]  # fmt: skip
     return next((file for file in files if file.is_file()), None)
 
