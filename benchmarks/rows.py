@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 LANGUAGES = ("en", "de", "fr", "cs", "pt", "zh", "ar", "ug", "bo", "mn")
 NO_TEST = ("ug", "bo", "mn")
+TEXT_ONLY = ("en", "de", "fr", "cs", "pt")  # those that have sentences without pictures
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,19 @@ def _rows() -> list[Row]:
             keep=True,
         )
         for left in ("fr", "cs", "ar", "bo")
+    ]
+    # Few annotations in English against all in every language, and against all in English.
+    some, whole = _languages(*TEXT_ONLY), ("data.images=1.0", "training.sampling.passes=10")
+    everything = (some, *whole, "pseudo.weight=0.0", "training.graphs=true")
+    rows += [
+        Row("lingvis_sparse-20", "lingvis_sparse", (some,), seeds=(0, 1, 2)),
+        Row(
+            "lingvis_sparse-all",
+            "lingvis_sparse",
+            (*everything, "data.annotated_languages=[]"),
+            seeds=(0, 1, 2),
+        ),
+        Row("lingvis_sparse-all-en", "lingvis_sparse", everything),
     ]
     return rows
 

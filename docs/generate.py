@@ -275,6 +275,7 @@ def commands() -> str:
         ["recipes", "show"],
         ["train"],
         ["evaluate"],
+        ["suggest"],
         ["add-language"],
         ["index"],
         ["search"],

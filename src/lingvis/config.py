@@ -59,7 +59,9 @@ class DataSection(_Section):
     word vectors, for parts that start from them. text_only: whether sentences without a picture take part.
     captions: learn from so many training captions only, drawn by training.seed; 0 = all. images and per_image: only
     this share of the training images is annotated, with so many captions each in a language (0 = all), drawn by
-    training.seed; annotated: a file that names these images instead, one a line.
+    training.seed; annotated: a file that names these images instead, one a line. annotated_languages: those whose
+    captions are learnt from, [] = all; the others come by sentences without pictures and by captions of detectors,
+    where these have a table of labels, and validation measures them all.
     """
 
     languages: Annotated[list[str], AfterValidator(_each_once)]
@@ -70,6 +72,7 @@ class DataSection(_Section):
     images: Annotated[float, Field(gt=0, le=1)] = 1.0
     per_image: Annotated[int, Field(ge=0)] = 0
     annotated: str = ""
+    annotated_languages: Annotated[list[str], AfterValidator(_each_once)] = []
 
 
 class PseudoSection(_Section):

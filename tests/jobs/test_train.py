@@ -67,6 +67,13 @@ OWN = {
     "l_liwe": [*WORDS, "text.words.letter_dim=8", "text.words.layers=[12, 12]", "training.sampling.passes=2"],
     "la": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24"],
     "lingvis": [*WORDS, *HIDDEN, "text.words.buckets=500"],
+    "lingvis_sparse": [
+        *WORDS,
+        *HIDDEN,
+        "text.words.buckets=500",
+        "data.images=0.5",
+        "training.sampling.passes=2",
+    ],
     "mule": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6", "pretraining.epochs=2"],
     "par_embn": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6"],
     "s_liwe": [*WORDS, "text.words.letter_dim=4", "text.words.layers=[12, 12]", "training.sampling.passes=2"],

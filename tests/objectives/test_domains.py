@@ -17,7 +17,10 @@ WEIGHTS = {"intra": [0.2, 0.1], "cross": [0.5, 0.4], "transitive": [0.3, 0.25]}
 
 def made(weights: dict[str, list[float]] = WEIGHTS) -> DomainAdversaries:
     torch.manual_seed(0)
-    return DomainAdversaries(dim=DIM, total_steps=STEPS, hidden=6, **weights)
+    intra, cross, transitive = (weights[kind] for kind in ("intra", "cross", "transitive"))
+    return DomainAdversaries(
+        dim=DIM, total_steps=STEPS, hidden=6, intra=intra, cross=cross, transitive=transitive
+    )
 
 
 def origins() -> Domains:

@@ -16,6 +16,7 @@ from lingvis.cli import (
     recipes,
     runs,
     serve,
+    suggest,
     vectors,
 )
 
@@ -34,6 +35,7 @@ app.command(recipes.app)
 app.command(runs.train)
 app.command(runs.evaluate)
 app.command(add_language.add_language)
+app.command(suggest.suggest)
 app.command(collections.index)
 app.command(collections.search)
 app.command(serve.serve)

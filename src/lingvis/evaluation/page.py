@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -16,7 +14,6 @@ from lingvis.evaluation.examples import Answer, Example, Examples, SameQuestion
 from lingvis.evaluation.report import columns, conditions, notes, rows
 from lingvis.files import write_text
 
-THUMBNAIL = 200  # pixels
 # The page asks for nothing from anywhere, and the browser is told so.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 ARROWS = {"i2t": "image → text", "t2i": "text → image"}
@@ -167,17 +164,10 @@ def _rank(example: Example) -> str:
 
 
 def _picture(file: Path, name: str) -> str:
-    """The thumbnail as a data URI; the name where there is no picture to read (a dataset of features alone)."""
-    from lingvis.data.opening import open_image
+    """The thumbnail; the name where there is no picture to read (a dataset of features alone)."""
+    from lingvis.data.opening import small_picture
 
-    try:
-        with open_image(file) as opened:
-            opened.draft("RGB", (THUMBNAIL, THUMBNAIL))
-            small = opened.convert("RGB")
-    except OSError:
+    source = small_picture(file)
+    if source is None:
         return f'<span class="picture">{escape(name)}</span>'
-    small.thumbnail((THUMBNAIL, THUMBNAIL))
-    data = io.BytesIO()
-    small.save(data, format="JPEG", quality=80)
-    code = base64.b64encode(data.getvalue()).decode("ascii")
-    return f'<img class="picture" alt="{escape(name)}" src="data:image/jpeg;base64,{code}">'
+    return f'<img class="picture" alt="{escape(name)}" src="{source}">'

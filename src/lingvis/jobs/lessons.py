@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from lingvis.config import Recipe
 from lingvis.data.dataset import Captions, Dataset
 from lingvis.data.rows import TextRow
-from lingvis.data.semantics import pseudo_captions
+from lingvis.data.semantics import pseudo_captions, table_file
+from lingvis.data.semantics.captions import LABEL_LANGUAGE
 from lingvis.data.sparse import SparseSplit, draw_captions, draw_sparse, named_images
 from lingvis.errors import UserError
 
@@ -36,13 +38,15 @@ class Lessons:
 def find_lessons(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> Lessons:
     """What a recipe learns from in a dataset."""
     data, seed = recipe.data, recipe.training.seed
-    whole = draw_captions(dataset.captions("train", languages), data.captions, seed)
+    annotated = _annotated_languages(recipe, languages)
+    whole = draw_captions(dataset.captions("train", annotated), data.captions, seed)
     split = SparseSplit(whole, [])
     if data.annotated:
         split = named_images(whole, Path(data.annotated))
     elif data.images < 1 or data.per_image:
         split = draw_sparse(whole, images=data.images, per_image=data.per_image, seed=seed)
-    captions, without = split.captions, split.without if recipe.pseudo.weight else []
+    captions = split.captions
+    without = [*split.without, *_never_described(dataset, whole)] if recipe.pseudo.weight else []
     if recipe.pseudo.weight and not without:
         raise UserError(
             f"pseudo.weight is {recipe.pseudo.weight:g}, but every training image is annotated; "
@@ -57,7 +61,8 @@ def find_lessons(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> 
             groups.append(group)
     pseudo = len(texts)
     if recipe.pseudo.weight:
-        made = pseudo_captions(dataset, languages, detections=recipe.pseudo.detections or None)
+        spoken = _with_labels(dataset, languages) if data.annotated_languages else languages
+        made = pseudo_captions(dataset, spoken, detections=recipe.pseudo.detections or None)
         for lang, of_image in made.items():
             for place, image in enumerate(without, start=len(captions.images)):
                 if image in of_image:
@@ -69,7 +74,51 @@ def find_lessons(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> 
                 f"detectors saw nothing in the {len(without)} training images without annotation; lower the score from "
                 "which `lingvis features detect` keeps a region, or set pseudo.weight = 0"
             )
+    _check_spoken(languages, langs)
     return Lessons(captions, images, texts, langs, np.asarray(groups, np.int64), pseudo)
+
+
+def _annotated_languages(recipe: Recipe, languages: Sequence[str]) -> Sequence[str]:
+    """The languages whose captions are learnt from."""
+    named = recipe.data.annotated_languages
+    unknown = [lang for lang in named if lang not in languages]
+    if unknown:
+        raise UserError(
+            f"data.annotated_languages names {', '.join(unknown)}, but the languages are {', '.join(languages)}; "
+            "name some of these, or add it to data.languages"
+        )
+    return named or languages
+
+
+def _never_described(dataset: Dataset, captions: Captions) -> list[str]:
+    """Training images that have no captions to put away."""
+    described = set(captions.images)
+    return [row.image for row in dataset.rows if row.split == "train" and row.image not in described]
+
+
+def _with_labels(dataset: Dataset, languages: Sequence[str]) -> Sequence[str]:
+    """The languages in which detectors can write captions; says which they cannot."""
+    there = [lang for lang in languages if lang == LABEL_LANGUAGE or table_file(dataset, lang).is_file()]
+    lacking = [lang for lang in languages if lang not in there]
+    if there and lacking:
+        print(
+            f"note: no captions by detectors in {', '.join(lacking)}, without tables of labels; "
+            f"`lingvis features labels {dataset.path}` makes them",
+            file=sys.stderr,
+        )
+    return there or languages
+
+
+def _check_spoken(languages: Sequence[str], langs: Sequence[str]) -> None:
+    """A language without a single sentence cannot be learnt."""
+    heard = set(langs)
+    silent = [lang for lang in languages if lang not in heard]
+    if silent:
+        named = ",".join(f'"{lang}"' for lang in languages if lang in heard)
+        raise UserError(
+            f"there is no sentence to learn {', '.join(silent)} from: no annotated caption, none without a picture, "
+            f"none by detectors; give some of these, or leave it out with data.languages=[{named}]"
+        )
 
 
 def _alone(rows: Sequence[TextRow], languages: Sequence[str], first: int) -> list[tuple[str, str, int]]:

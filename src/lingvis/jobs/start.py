@@ -29,13 +29,17 @@ Floats = NDArray[np.float32]
 def vocabulary_sentences(recipe: Recipe, dataset: Dataset, lessons: Lessons) -> tuple[list[str], list[str]]:
     """Texts and languages that the vocabulary is made from: the captions that are learnt from.
 
+    Sentences without pictures join in languages in which nobody wrote a caption: without them these had the few words
+    of detectors, or no letter at all.
     Words that stay as they are (`mapped`) need no caption to be known: every word with a vector is one of them.
     """
-    texts = lessons.captions.texts + lessons.texts[lessons.pseudo :]
-    langs = lessons.captions.langs + lessons.langs[lessons.pseudo :]
+    people, annotated = len(lessons.captions.texts), set(lessons.captions.langs)
+    alone = [row for row in range(people, lessons.pseudo) if lessons.langs[row] not in annotated]
+    rows = [*range(people), *alone, *range(lessons.pseudo, len(lessons.texts))]
+    texts, langs = [lessons.texts[row] for row in rows], [lessons.langs[row] for row in rows]
     if recipe.text.words.name == MAPPED:
         stored = _open_vectors(recipe, dataset)
-        for lang in dict.fromkeys(lessons.captions.langs):
+        for lang in dict.fromkeys(langs):
             known = stored.table(lang).words
             texts += known
             langs += [lang] * len(known)

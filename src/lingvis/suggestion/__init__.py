@@ -1,6 +1,8 @@
 """Which pictures to annotate next: typical ones of every kind, those first that a model is unsure of."""
 
-from lingvis.suggestion.choose import choose
+from lingvis.suggestion.choose import Choice, choose
 from lingvis.suggestion.clusters import cluster
+from lingvis.suggestion.result import Suggestion, Suggestions
+from lingvis.suggestion.uncertainty import standing_out, uncertainty
 
-__all__ = ["choose", "cluster"]
+__all__ = ["Choice", "Suggestion", "Suggestions", "choose", "cluster", "standing_out", "uncertainty"]

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lingvis.suggestion.clusters import cluster
 
 NEIGHBOURS = 20  # a picture is typical when so many others are near it
+MOST_KINDS = 2000  # more take long to find, and hardly differ
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A row to annotate, and why: it has `alike` rows of its kind, itself counted, `annotated` of them known or
+    chosen before it, and is typical of them, 1 at most."""
+
+    row: int
+    alike: int
+    annotated: int
+    typicality: float
 
 
 def choose(
@@ -21,37 +35,40 @@ def choose(
     uncertain: Floats | None = None,
     seed: int = 0,
     device: str = "cpu",
-) -> Ints:
-    """Rows to annotate next, best first, [count].
+) -> list[Choice]:
+    """Rows to annotate next, best first; fewer than `count` where there are no more.
 
     vectors: one a picture [n, dim]. known: rows that are annotated. uncertain: how unsure a model is of each, from
     0 to 1; None: no model. There are as many clusters as there will be annotated pictures (Hacohen et al. 2022,
-    "typical clustering"): the budget goes to clusters without an annotated picture, largest first, and in each to
-    the row with the highest typicality * (1 + uncertainty); typicality: mean cosine to its nearest neighbours
-    in the cluster.
+    "typical clustering"), up to a limit: the budget goes to clusters with the fewest annotated pictures, largest
+    first, and in each to the row with the highest typicality * (1 + uncertainty); typicality: mean cosine to its
+    nearest neighbours in the cluster.
     """
-    members, _ = cluster(vectors, min(count + len(known), len(vectors)), seed=seed, device=device)
+    kinds = min(count + len(known), len(vectors), MOST_KINDS)
+    members, _ = cluster(vectors, kinds, seed=seed, device=device)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
     weight = np.ones(len(vectors), np.float32) if uncertain is None else 1 + uncertain
     taken = np.zeros(len(vectors), bool)
     taken[known] = True
-    groups = _groups(members)
-    chosen: list[int] = []
-    while len(chosen) < count and not taken.all():
+    groups = {cell: rows for cell, rows in _groups(members).items() if not taken[rows].all()}
+    chosen: list[Choice] = []
+    while len(chosen) < count and groups:
         covered = {cell: int(taken[rows].sum()) for cell, rows in groups.items()}
+        least = min(covered.values())
         # Clusters with the fewest annotated pictures first, of those the largest.
-        order = sorted(groups, key=lambda cell: (covered[cell], -len(groups[cell])))
-        least = covered[order[0]]
-        for cell in order:
-            free = groups[cell][~taken[groups[cell]]]
-            if len(chosen) == count or covered[cell] > least:
-                break
-            if len(free):
-                best = free[np.argmax(_typicality(unit, free, groups[cell]) * weight[free])]
-                taken[best] = True
-                chosen.append(int(best))
-        groups = {cell: rows for cell, rows in groups.items() if not taken[rows].all()}
-    return np.asarray(chosen, np.int64)
+        turn = sorted(
+            (cell for cell in groups if covered[cell] == least), key=lambda cell: -len(groups[cell])
+        )
+        for cell in turn[: count - len(chosen)]:
+            rows = groups[cell]
+            free = rows[~taken[rows]]
+            typical = _typicality(unit, free, rows)
+            best = int(np.argmax(typical * weight[free]))
+            taken[free[best]] = True
+            chosen.append(Choice(int(free[best]), len(rows), least, float(typical[best])))
+            if len(free) == 1:
+                del groups[cell]
+    return chosen
 
 
 def _groups(members: Ints) -> dict[int, Ints]:
