@@ -284,6 +284,8 @@ def commands() -> str:
         ["bench", "ranks"],
         ["bench", "search"],
         ["bench", "transfer"],
+        ["bench", "sparse"],
+        ["bench", "map"],
     ):
         console = Console(width=100, record=True, file=open("/dev/null", "w"), force_terminal=False)  # noqa: SIM115
         app.help_print(words, console=console)

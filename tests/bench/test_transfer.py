@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lingvis.bench import transfer_cells
+from lingvis.bench import grid, transfer_cells
 from lingvis.bench.transfer import run_transfer_benchmark
-from lingvis.bench.transfer_report import draw_curve, to_csv, transfer_table
+from lingvis.bench.transfer_report import draw_curve, transfer_csv, transfer_table
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.errors import UserError
 from lingvis.text.vectors.store import VECTORS, Origin, write_vectors
@@ -131,7 +131,7 @@ def test_the_source_stays_for_others_and_nothing_is_trained_again(
     assert [
         folder.name for folder in (measured / "work").iterdir() if folder.is_dir() and any(folder.iterdir())
     ] == ["source-en-0"]
-    monkeypatch.setattr(transfer_cells, "train", lambda *_, **__: pytest.fail("trained again"))
+    monkeypatch.setattr(grid, "train", lambda *_, **__: pytest.fail("trained again"))
     assert len(run(dataset, measured)) == 5
     (measured / "out" / "en-de" / "t1-6-0.json").rename(measured / "kept.json")
     with pytest.raises(pytest.fail.Exception, match="trained again"):
@@ -214,7 +214,7 @@ def test_the_table_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path)
     assert columns == ["mR", "100", "3,000"]
     deviation = statistics.stdev([7.0, 10.0])
     assert rows == [["FS", f"8.5 ± {deviation:.1f}", ""], ["T1", "", "26.0"]]
-    lines = to_csv(records).splitlines()
+    lines = transfer_csv(records).splitlines()
     assert lines[1] == "fs,100,0,t2i,1.00,2.00,3.00,7.00,test"
     assert lines[2] == "fs,100,0,i2t,11.00,12.00,13.00,7.00,test"
     draw_curve(records, tmp_path / "curve.png")

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import multiprocessing
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from lingvis.bench.grid import raise_failed, workers
 from lingvis.bench.transfer_cells import METHODS, Cell, Setting, SourceRun
-from lingvis.bench.transfer_report import draw_curve, to_csv
+from lingvis.bench.transfer_report import draw_curve, transfer_csv
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError, choices
 from lingvis.files import check_writable, write_text
-from lingvis.hardware import core_count
-from lingvis.progress import ProgressBar
 from lingvis.text.alignment import induce_dictionary, parallel_words
-
-Run = SourceRun | Cell
 
 
 def run_transfer_benchmark(
@@ -67,11 +57,11 @@ def run_transfer_benchmark(
     if any(METHODS[cell.method].recipe == "translator_t2" for cell in missing) and dictionary is None:
         _write_dictionary(dataset, setting)
     sources = {cell.seed: SourceRun(setting, cell.seed) for cell in missing if METHODS[cell.method].takes}
-    with _workers(at_once) as run_all:
-        run_all(list(sources.values()), "source models")
-        run_all(missing, setting.pair)
+    with workers(at_once) as run_all:
+        raise_failed(run_all(list(sources.values()), "source models"))
+        raise_failed(run_all(missing, setting.pair))
     records = [record for cell in cells if (record := cell.record()) is not None]
-    write_text(out / f"{setting.pair}.csv", to_csv(records))
+    write_text(out / f"{setting.pair}.csv", transfer_csv(records))
     draw_curve(records, out / f"{setting.pair}.png")
     return records
 
@@ -115,38 +105,3 @@ def _write_dictionary(dataset: Dataset, setting: Setting) -> None:
             setting.dictionary,
             "".join(f"{word}\t{other}\n" for word, others in found.items() for other in others),
         )
-
-
-@contextlib.contextmanager
-def _workers(at_once: int) -> Iterator[Callable[[Sequence[Run], str], None]]:
-    """What does many runs: one after the other here, or in processes that live for all of them."""
-    if at_once == 1:
-        yield _in_turn
-        return
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(at_once, spawn, _share_cores, (at_once,))
-
-    def together(runs: Sequence[Run], label: str) -> None:
-        with ProgressBar(label, len(runs)) as bar:
-            for done in as_completed([pool.submit(_run_quietly, run) for run in runs]):
-                bar.advance(1, done.result())
-
-    try:
-        yield together
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _in_turn(runs: Sequence[Run], label: str) -> None:
-    for number, run in enumerate(runs, start=1):
-        print(f"{label} {number}/{len(runs)}: {run.run()}", file=sys.stderr, flush=True)
-
-
-def _share_cores(processes: int) -> None:
-    torch.set_num_threads(max(1, core_count() // processes))
-
-
-def _run_quietly(run: Run) -> str:
-    """One run, without the progress that it shows when it is alone."""
-    with contextlib.redirect_stderr(io.StringIO()):
-        return run.run()

@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import lingvis
-from lingvis.artifact import CHECKPOINT, is_artifact, read_config
-from lingvis.errors import UserError
+from lingvis.bench.grid import resolved, stored_record, trained
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.jobs.evaluate import evaluate_runs
-from lingvis.jobs.train import train
-from lingvis.recipes.build import load_recipe
 from lingvis.training.log import read_log
 
 SOURCE_RECIPE = "translator_fs"
@@ -73,6 +70,17 @@ class Setting:
         """The folder of the pair's records."""
         return self.out / self.pair
 
+    def trained(self, recipe: str, folder: Path, overrides: list[str]) -> Mapping[str, Any]:
+        """The configuration of a run's model, trained where it is not there yet."""
+        return trained(
+            recipe,
+            self.dataset,
+            folder,
+            overrides=overrides,
+            dataset_sha256=self.dataset_sha256,
+            device=self.device,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class SourceRun:
@@ -82,16 +90,21 @@ class SourceRun:
     seed: int
 
     @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return f"source-{self.setting.source}-{self.seed}"
+
+    @property
     def folder(self) -> Path:
         """Its model folder, which other pairs use too."""
-        return self.setting.work / f"source-{self.setting.source}-{self.seed}"
+        return self.setting.work / self.name
 
     def run(self) -> str:
         """Train it, unless that is done."""
         languages = f'data.languages=["{self.setting.source}"]'
         overrides = [*self.setting.overrides, languages, f"training.seed={self.seed}"]
-        config = _trained(self.setting, SOURCE_RECIPE, self.folder, overrides)
-        return f"{self.folder.name}: val mR {config['training']['validation_mR']:.1f}"
+        config = self.setting.trained(SOURCE_RECIPE, self.folder, overrides)
+        return f"{self.name}: val mR {config['training']['validation_mR']:.1f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +140,7 @@ class Cell:
     def conditions(self) -> dict[str, Any]:
         """What a record must agree with to be this cell's; folders are named, not located."""
         setting = self.setting
-        recipe = _resolved(METHODS[self.method].recipe, self.overrides())
+        recipe = resolved(METHODS[self.method].recipe, self.overrides())
         recipe["start"]["run"] = Path(recipe["start"]["run"]).name
         words = recipe["text"]["words"]
         words |= {key: Path(words[key]).name for key in ("dictionary",) if key in words}
@@ -145,23 +158,13 @@ class Cell:
 
     def record(self) -> dict[str, Any] | None:
         """The record of an earlier call; one that was made under other conditions is refused."""
-        if not self.file.is_file():
-            return None
-        try:
-            stored: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise UserError(f"{self.file} is damaged ({error}); delete it to measure again") from error
-        if {key: stored.get(key) for key in self.conditions()} != self.conditions():
-            raise UserError(
-                f"{self.file} was measured with other data or values; choose another --out, or delete it"
-            )
-        return stored
+        return stored_record(self.file, self.conditions())
 
     def run(self) -> str:
         """Train, choose the epoch on val, measure once, write the record; the model is not kept."""
         setting = self.setting
         folder = setting.work / setting.pair / self.name
-        config = _trained(setting, METHODS[self.method].recipe, folder, self.overrides())
+        config = setting.trained(METHODS[self.method].recipe, folder, self.overrides())
         report = evaluate_runs(
             [folder], setting.dataset, split=setting.split, languages=[setting.target], device=setting.device
         )
@@ -181,23 +184,3 @@ class Cell:
         write_json(self.file, record)
         shutil.rmtree(folder)
         return f"{setting.pair} {self.name}: {setting.split} mR {found['mR']:.1f}, {config['training']['seconds']} s"
-
-
-def _resolved(recipe: str, overrides: list[str]) -> dict[str, Any]:
-    """A recipe's values as they are stored."""
-    values: dict[str, Any] = json.loads(json.dumps(load_recipe(recipe, overrides).model_dump()))
-    return values
-
-
-def _trained(setting: Setting, recipe: str, folder: Path, overrides: list[str]) -> Mapping[str, Any]:
-    """The configuration of a run's model, trained where it is not there yet, or gone on with."""
-    if not is_artifact(folder):
-        resume = (folder / CHECKPOINT).exists()
-        train(recipe, setting.dataset, folder, overrides=overrides, resume=resume, device=setting.device)
-    config = read_config(folder)
-    wanted = _resolved(recipe, overrides), setting.dataset_sha256
-    if (config["recipe"], config["dataset"]["sha256"]) != wanted:
-        raise UserError(
-            f"{folder} was trained with other data or values; choose another --work, or delete that folder"
-        )
-    return config

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import statistics
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from lingvis.bench.grid_report import DIRECTIONS, RECALLS, Records, draw_line, mean_spread, to_csv
 from lingvis.bench.transfer_cells import METHODS
 from lingvis.files import atomic_file
 
-Records = Sequence[dict[str, Any]]
-DIRECTIONS = {"t2i": "text -> image", "i2t": "image -> text"}
-RECALLS = ("R@1", "R@5", "R@10")
-HEADER = ["method", "size", "seed", "direction", *RECALLS, "mR", "split"]
 
-
-def to_csv(records: Records) -> str:
-    """A row for each run and direction; size: the number of captions; mR: of both directions."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    for record in records:
-        found = record["result"]
-        for direction in DIRECTIONS:
-            recalls = [f"{found[direction][key]:.2f}" for key in RECALLS]
-            own = [record["method"], record["learnt_from"], record["seed"], direction]
-            writer.writerow([*own, *recalls, f"{found['mR']:.2f}", record["split"]])
-    return text.getvalue()
+def transfer_csv(records: Records) -> str:
+    """A row for each run and direction; size: the number of captions."""
+    return to_csv(records, {"method": "method", "size": "learnt_from", "seed": "seed"})
 
 
 def transfer_table(records: Records) -> tuple[list[str], list[list[str]]]:
@@ -45,7 +27,7 @@ def transfer_table(records: Records) -> tuple[list[str], list[list[str]]]:
             ]
             for size in sizes
         ]
-        rows.append([METHODS[method].label, *(_spread(cell) for cell in cells)])
+        rows.append([METHODS[method].label, *(mean_spread(cell) for cell in cells)])
     return ["mR", *(f"{size:,}" for size in sizes)], rows
 
 
@@ -61,16 +43,11 @@ def draw_curve(records: Records, path: Path) -> None:
             for method in _methods(records):
                 own = [each for each in records if each["method"] == method]
                 sizes = sorted({each["learnt_from"] for each in own})
-                values = [
-                    [each["result"][direction][recall] for each in own if each["learnt_from"] == size]
+                points = {
+                    size: [each["result"][direction][recall] for each in own if each["learnt_from"] == size]
                     for size in sizes
-                ]
-                mean = [statistics.mean(each) for each in values]
-                spread = [statistics.stdev(each) if len(each) > 1 else 0.0 for each in values]
-                (line,) = axes.plot(sizes, mean, marker="o", markersize=3, label=METHODS[method].label)
-                low = [middle - width for middle, width in zip(mean, spread, strict=True)]
-                high = [middle + width for middle, width in zip(mean, spread, strict=True)]
-                axes.fill_between(sizes, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+                }
+                draw_line(axes, points, METHODS[method].label)
             axes.set(xscale="log", title=f"{title}, {recall}", ylim=(0, None))
             axes.grid(alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)
@@ -90,10 +67,3 @@ def draw_curve(records: Records, path: Path) -> None:
 def _methods(records: Records) -> list[str]:
     found = {record["method"] for record in records}
     return [method for method in METHODS if method in found]
-
-
-def _spread(values: Sequence[float]) -> str:
-    if not values:
-        return ""
-    deviation = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.1f}{deviation}"
