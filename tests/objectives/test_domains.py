@@ -38,8 +38,8 @@ def naive(adversaries: DomainAdversaries, domains: Domains, weights: dict[str, l
             if weight == 0:
                 continue
             judge = adversaries.discriminators[f"{first}_{second}"]
-            right = [1 / (1 + math.exp(-float(judge(each)))) for each in getattr(domains, first)]
-            wrong = [1 / (1 + math.exp(-float(judge(each)))) for each in getattr(domains, second)]
+            right = [1 / (1 + math.exp(-judge(each).item())) for each in getattr(domains, first)]
+            wrong = [1 / (1 + math.exp(-judge(each).item())) for each in getattr(domains, second)]
             total -= weight * sum(math.log(p) for p in right) / len(right)
             total -= weight * sum(math.log(1 - p) for p in wrong) / len(wrong)
     return total
@@ -48,7 +48,7 @@ def naive(adversaries: DomainAdversaries, domains: Domains, weights: dict[str, l
 def test_equals_equations_4_to_8_by_loops() -> None:
     adversaries, domains = made(), origins()
     found = adversaries(domains, Clock(step=50))
-    assert float(found) == pytest.approx(naive(adversaries, domains, WEIGHTS), rel=1e-5)
+    assert found.item() == pytest.approx(naive(adversaries, domains, WEIGHTS), rel=1e-5)
     assert len(adversaries.discriminators) == 6
 
 
@@ -61,7 +61,7 @@ def test_a_weight_of_nothing_leaves_a_discriminator_out() -> None:
         "image_pseudo",
         "image_only_text",
     }
-    assert float(adversaries(domains, Clock())) == pytest.approx(
+    assert adversaries(domains, Clock()).item() == pytest.approx(
         naive(adversaries, domains, weights), rel=1e-5
     )
 
