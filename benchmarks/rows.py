@@ -34,7 +34,17 @@ def _slower(languages: int) -> tuple[str, ...]:
     return (f"objective.base={0.991**share:.5f}", f"terms.captions.objective.base={0.91**share:.5f}")
 
 
-def _rows() -> list[Row]:
+# LIWE with one language: batches of captions.
+ONE = (
+    "training.sampling.name=captions",
+    "training.sampling.bucket=1",
+    "training.epochs=30",
+    "schedule.epochs=[15]",
+)
+
+
+def _one_language() -> list[Row]:
+    """A model for each language."""
     rows = [
         Row(f"embn-{lang}", "embn", (_languages(lang),), val_only=lang in NO_TEST, keep=lang == "en")
         for lang in LANGUAGES
@@ -44,7 +54,7 @@ def _rows() -> list[Row]:
     usual = ("objective.warmup_epochs=5", "training.epochs=16")
     one_caption = ("objective.warmup_epochs=10", "training.epochs=60", "schedule.epochs=[36]")
     given = {"en": (), "pt": (), "ar": (), "fr": one_caption, "cs": one_caption}
-    rows += [
+    return rows + [
         Row(
             f"vse_infinity-{lang}",
             "vse_infinity_region",
@@ -53,14 +63,12 @@ def _rows() -> list[Row]:
         )
         for lang in LANGUAGES
     ]
-    one = (
-        "training.sampling.name=captions",
-        "training.sampling.bucket=1",
-        "training.epochs=30",
-        "schedule.epochs=[15]",
-    )
-    rows += [
-        Row("s_liwe-1", "s_liwe", (_languages("en"), *one)),
+
+
+def _many_languages() -> list[Row]:
+    """SMALR's tables: its own models, what they are compared with, and smaller vocabularies."""
+    return [
+        Row("s_liwe-1", "s_liwe", (_languages("en"), *ONE)),
         Row("s_liwe-2", "s_liwe", (_languages("en", "de"),)),
         Row("s_liwe-10", "s_liwe", _slower(10)),
         Row("l_liwe-10", "l_liwe", _slower(10)),
@@ -85,41 +93,56 @@ def _rows() -> list[Row]:
             for power in (1, 2, 3, 5)
         ),
     ]
+
+
+def _numbers_of_languages() -> list[Row]:
+    """The first 2 to 8 languages."""
+    rows = []
     for count in (2, 4, 6, 8):
         some = _languages(*LANGUAGES[:count])
         rows += [Row(f"{name}-{count}-languages", name, (some,)) for name in ("mule", "smalr")]
         if count > 2:
             rows.append(Row(f"s_liwe-{count}-languages", "s_liwe", (some, *_slower(count))))
-    sizes = {"128-256": "[128,256]", "128-384": "[128,384]", "256-256": "[256,256]", "128-512": "[128,512]"}
-    sizes |= {"384-384": "[384,384]", "512-512": "[512,512]", "1024-512": "[1024,512]"}
-    rows += [
-        Row(f"liwe-{name}", "s_liwe", (_languages("en"), *one, f"text.words.layers={layers}"))
-        for name, layers in sizes.items()
-    ]
-    rows += [
+    return rows
+
+
+def _liwe_sizes() -> list[Row]:
+    """Table 1 of LIWE's supplement."""
+    sizes = ((128, 256), (128, 384), (256, 256), (128, 512), (384, 384), (512, 512), (1024, 512))
+    return [
+        *(
+            Row(
+                f"liwe-{first}-{second}",
+                "s_liwe",
+                (_languages("en"), *ONE, f"text.words.layers=[{first},{second}]"),
+            )
+            for first, second in sizes
+        ),
         Row(
             "liwe-char-gru",
             "s_liwe",
-            (_languages("en"), *one, "text.words.name=char_gru", "text.words.dim=300"),
+            (_languages("en"), *ONE, "text.words.name=char_gru", "text.words.dim=300"),
         ),
         Row("clmr_gru", "clmr_gru"),
-        Row("lingvis", "lingvis", keep=True),
     ]
-    # Nine languages, for teaching the tenth later.
-    rows += [
-        Row(
-            f"lingvis-without-{left}",
-            "lingvis",
-            (_languages(*(lang for lang in LANGUAGES if lang != left)),),
-            val_only=True,
-            keep=True,
-        )
-        for left in ("fr", "cs", "ar", "bo")
-    ]
-    # Few annotations in English against all in every language, and against all in English.
+
+
+def _own() -> list[Row]:
+    """Our own recipe: with all languages, without one that is taught later, and with few annotations."""
     some, whole = _languages(*TEXT_ONLY), ("data.images=1.0", "training.sampling.passes=10")
     everything = (some, *whole, "pseudo.weight=0.0", "training.graphs=true")
-    rows += [
+    return [
+        Row("lingvis", "lingvis", keep=True),
+        *(
+            Row(
+                f"lingvis-without-{left}",
+                "lingvis",
+                (_languages(*(lang for lang in LANGUAGES if lang != left)),),
+                val_only=True,
+                keep=True,
+            )
+            for left in ("fr", "cs", "ar", "bo")
+        ),
         Row("lingvis_sparse-20", "lingvis_sparse", (some,), seeds=(0, 1, 2)),
         Row(
             "lingvis_sparse-all",
@@ -129,7 +152,9 @@ def _rows() -> list[Row]:
         ),
         Row("lingvis_sparse-all-en", "lingvis_sparse", everything),
     ]
-    return rows
 
 
-ROWS = {row.name: row for row in _rows()}
+ROWS = {
+    row.name: row
+    for row in (*_one_language(), *_many_languages(), *_numbers_of_languages(), *_liwe_sizes(), *_own())
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from PIL import Image
 from lingvis.artifact import write_artifact
 from lingvis.features.backbones import load_backbone
 from lingvis.features.description import Features
-from lingvis.features.encode import PictureEncoder
+from lingvis.features.encode import Kind, PictureEncoder
 from lingvis.recipes.build import build_model, build_tokenizer, load_recipe
 
 from ..postgres import Server
@@ -35,18 +35,27 @@ def make_pictures(folder: Path, count: int, *, first: int = 0, suffix: str = "pn
     return paths
 
 
-def make_model(run: Path, *, image_seed: int = 0, text_seed: int = 0) -> Path:
+def make_model(
+    run: Path,
+    *,
+    image_seed: int = 0,
+    text_seed: int = 0,
+    recipe_name: str = "demo",
+    kind: Kind = "grid",
+    words: Mapping[str, Sequence[str]] = WORDS,
+) -> Path:
     """A model folder with random weights, drawn apart for each side."""
-    recipe = load_recipe("demo", [f"image.encoder.dim={DIM}", f"text.encoder.dim={DIM}", "text.words.dim=8"])
+    small = [f"image.encoder.dim={DIM}", f"text.encoder.dim={DIM}", "text.words.dim=8"]
+    recipe = load_recipe(recipe_name, [*small, "text.tokenizer.min_count=1"])
     tokenizer = build_tokenizer(recipe)
-    texts = [(text, lang) for lang, listed in WORDS.items() for text in listed]
+    texts = [(text, lang) for lang, listed in words.items() for text in listed]
     tokenizer.fit([text for text, _ in texts], [lang for _, lang in texts])
     backbone = load_backbone("efficientnet-lite0", device="cpu")
     features = Features(
         name="x",
         backbone=backbone.name,
-        kind="grid",
-        regions=None,
+        kind=kind,
+        regions="pooled" if kind == "region" else None,
         preprocessing=PictureEncoder(backbone).preprocessing,
         dim=backbone.dim,
     )
@@ -60,7 +69,7 @@ def make_model(run: Path, *, image_seed: int = 0, text_seed: int = 0) -> Path:
     config = {
         "recipe": recipe.model_dump(),
         "features": features.model_dump(mode="json"),
-        "languages": list(WORDS),
+        "languages": list(words),
     }
     write_artifact(run, config=config, tensors=model.state_dict(), card="")
     return run

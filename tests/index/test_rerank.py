@@ -10,62 +10,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 import lingvis
-from lingvis.artifact import write_artifact
 from lingvis.cli.collections import search
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError
-from lingvis.features.backbones import load_backbone
-from lingvis.features.description import Features
-from lingvis.features.encode import PictureEncoder
+from lingvis.features.encode import Kind
 from lingvis.index import rerank as rerank_module
 from lingvis.index.contract import Hit
 from lingvis.index.rerank import Reranker
 from lingvis.jobs.index import index_folders
-from lingvis.recipes.build import build_model, build_tokenizer, load_recipe
 
-from .conftest import make_pictures
+from .conftest import make_model, make_pictures
 
 TEXTS = ["a red dog on the beach", "the house"]
 QUESTION = "a red house"
 
 
-def make_scan(run: Path, *, recipe_name: str = "scan_t2i", kind: str = "grid") -> Path:
-    """A model folder with random weights: cross attention, English alone."""
-    small = [
-        "image.encoder.dim=12",
-        "text.encoder.dim=12",
-        "text.words.dim=8",
-        "text.tokenizer.min_count=1",
-    ]
-    recipe = load_recipe(recipe_name, small)
-    tokenizer = build_tokenizer(recipe)
-    tokenizer.fit(TEXTS, ["en"] * 2)
-    backbone = load_backbone("efficientnet-lite0", device="cpu")
-    features = Features(
-        name="x",
-        backbone=backbone.name,
-        kind=kind,  # type: ignore[arg-type]
-        regions="pooled" if kind == "region" else None,
-        preprocessing=PictureEncoder(backbone).preprocessing,
-        dim=backbone.dim,
-    )
-    model = build_model(recipe, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary)
-    generator = torch.Generator().manual_seed(7)
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter.data, std=0.3, generator=generator)
-    run.mkdir(parents=True)
-    tokenizer.save(run)
-    config = {
-        "recipe": recipe.model_dump(),
-        "features": features.model_dump(mode="json"),
-        "languages": ["en"],
-    }
-    write_artifact(run, config=config, tensors=model.state_dict(), card="")
-    return run
+def make_scan(run: Path, *, recipe_name: str = "scan_t2i", kind: Kind = "grid") -> Path:
+    """Cross attention with random weights, English alone."""
+    return make_model(run, image_seed=7, text_seed=8, recipe_name=recipe_name, kind=kind, words={"en": TEXTS})
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from lingvis.cli import (
     recipes,
     runs,
     serve,
+    studies,
     suggest,
     vectors,
 )
@@ -39,4 +40,7 @@ app.command(suggest.suggest)
 app.command(collections.index)
 app.command(collections.search)
 app.command(serve.serve)
+bench.app.command(studies.transfer)
+bench.app.command(studies.sparse)
+bench.app.command(studies.draw, name="map")
 app.command(bench.app)
