@@ -227,7 +227,9 @@ def test_watching_ends_when_somebody_else_changes_the_model(
     (photos / "000.txt").write_text("a red dog")
     indexer = Indexer(collection, model=model)
     indexer.run([photos])
-    other = make_model(tmp_path / "other", **{side: 1})
+    other = make_model(
+        tmp_path / "other", image_seed=int(side == "image_seed"), text_seed=int(side == "text_seed")
+    )
     index_folders(collection, [photos], model=other, rebuild=side == "image_seed")
     header = open_store(collection).header
     make_pictures(photos, 1, first=70)
