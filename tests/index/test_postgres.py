@@ -337,6 +337,41 @@ def hnsw_indexes(address: str) -> list[str]:
     return sorted(name for (name,) in ask(address, ready))
 
 
+def densities(address: str) -> list[str]:
+    """How the search indexes are built."""
+    return [
+        options
+        for (options,) in ask(address, "SELECT reloptions::text FROM pg_class WHERE relname ~ 'hnsw$'")
+    ]
+
+
+def test_an_index_is_built_anew_when_rows_become_too_many_for_it(
+    indexed: tuple[PostgresStore, Any], database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, draw = indexed
+    assert densities(database) == ["{m=16,ef_construction=64}"]
+    asked: list[int] = []
+    near = postgres_search.Searcher._near
+
+    def watched(self: Any, *args: Any) -> Any:
+        asked.append(args[-1])
+        return near(self, *args)
+
+    monkeypatch.setattr(postgres_search.Searcher, "_near", watched)
+    store.search(draw(1), k=5, where=Filter())
+    monkeypatch.setattr(postgres_hnsw, "DENSE_FROM", 3001)
+    store.maintain()
+    assert densities(database) == ["{m=16,ef_construction=64}"]  # 3,000 rows are one too few
+    monkeypatch.setattr(postgres_hnsw, "DENSE_FROM", 3000)
+    store.maintain()
+    assert densities(database) == ["{m=32,ef_construction=128}"]
+    store.search(draw(1), k=5, where=Filter())
+    monkeypatch.setattr(postgres_hnsw, "DENSE_FROM", 4000)  # rows were deleted: dense is good enough
+    store.maintain()
+    assert densities(database) == ["{m=32,ef_construction=128}"]
+    assert asked == [500, 1000]
+
+
 def scans(address: str) -> int:
     """How often the index was read."""
     ask(address, "SELECT pg_stat_force_next_flush()")
@@ -416,9 +451,8 @@ def test_pages_of_any_size_give_one_order(
         ]
     )
     if not copies:
-        monkeypatch.setattr(
-            postgres_search, "CANDIDATES", 252
-        )  # so few that the index misses some of the best
+        few = replace(postgres_hnsw.USUAL, candidates=252)  # so few that the index misses some of the best
+        monkeypatch.setattr(postgres_hnsw, "USUAL", few)
 
     def read(size: int, end: int) -> list[tuple[int, str]]:
         pages = [

@@ -177,10 +177,11 @@ class PostgresStore:
         column = NOTES if captions else PICTURES
 
         def ask(connection: Connection, table: str) -> list[list[Hit]]:
-            indexed = hnsw.indexes(connection, table).get(hnsw.index_name(table, column), False)
+            graph = hnsw.indexes(connection, table).get(hnsw.index_name(table, column))
             searcher = Searcher(connection, table, column, self.header.dim)
-            search = searcher.by_index if indexed else searcher.exactly
-            return search(queries, k, offset, where)
+            if graph is None:
+                return searcher.exactly(queries, k, offset, where)
+            return searcher.by_index(queries, k, offset, where, candidates=graph.candidates)
 
         return self._read(ask)
 

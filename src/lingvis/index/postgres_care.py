@@ -14,7 +14,7 @@ from lingvis.index.postgres_writer import is_written, joins, takes_care
 
 
 def build_due(connection: Connection, address: Address, columns: Sequence[str], *, exact_values: int) -> None:
-    """Build the indexes of columns that hold more than so many values.
+    """Build the indexes of columns that hold more than so many values, anew where they have become too many for theirs.
 
     Passed over where others still write, of whom the last will come here, too; where another process is at it; and where
     the role may not.
@@ -26,8 +26,8 @@ def build_due(connection: Connection, address: Address, columns: Sequence[str], 
         return
     there = hnsw.indexes(connection, table)
     for column in columns:
-        if not there.get(hnsw.index_name(table, column), False):
-            held = sql.SQL("SELECT count({}) FROM {}").format(*map(sql.Identifier, (column, table)))
-            (rows,) = connection.execute(held).fetchone() or (0,)
-            if rows * dim > exact_values and joins(connection, address):
-                hnsw.build(connection, table, column, dim=dim, rows=rows)
+        held = sql.SQL("SELECT count({}) FROM {}").format(*map(sql.Identifier, (column, table)))
+        (rows,) = connection.execute(held).fetchone() or (0,)
+        enough = there.get(hnsw.index_name(table, column)) in (hnsw.graph_for(rows), hnsw.DENSE)
+        if not enough and rows * dim > exact_values and joins(connection, address):
+            hnsw.build(connection, table, column, dim=dim, rows=rows)

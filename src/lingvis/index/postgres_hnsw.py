@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -10,11 +11,12 @@ from psycopg import sql
 from lingvis.index.postgres_connection import Connection
 
 LONGEST = 4000  # values of a vector, as far as pgvector can index them
-NEIGHBOURS, CANDIDATES = 16, 64  # of each row in the graph, and looked at to find them: pgvector's own choice
-ROW_BYTES = 500  # of the graph, beside the vector
+ROW_BYTES = 900  # of the graph, beside the vector
 MOST_MEMORY = 4 * 2**30
 INDEXES = """
-    SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
+    SELECT c.relname, i.indisvalid,
+        (SELECT option_value::int FROM pg_options_to_table(c.reloptions) WHERE option_name = 'm')
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
     WHERE i.indrelid = to_regclass(%s) AND a.amname = 'hnsw'
 """
 # As much memory as the graph needs but no more than 4 GB, unless the administrator allows more; no limit of time.
@@ -26,14 +28,41 @@ BUILDING = """
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """How densely an index is built: neighbours of each row, rows that are looked at to find them; and the candidates
+    that a search takes from it."""
+
+    neighbours: int
+    looked_at: int
+    candidates: int
+
+
+# pgvector's own choice finds 0.989 of the ten nearest among 100,000 rows of 1024 values, but 0.904 among 1,000,000.
+USUAL = Graph(neighbours=16, looked_at=64, candidates=500)
+# Among 1,000,000: 0.992, and 0.976 with 500 candidates. It takes three times as long to build.
+DENSE = Graph(neighbours=32, looked_at=128, candidates=1000)
+DENSE_FROM = 200_000  # rows
+
+
+def graph_for(rows: int) -> Graph:
+    """What so many rows need."""
+    return DENSE if rows >= DENSE_FROM else USUAL
+
+
 def index_name(table: str, column: str) -> str:
     """What the index of a column is called."""
     return f"{table}_{column}_hnsw"
 
 
-def indexes(connection: Connection, table: str) -> dict[str, bool]:
-    """The HNSW indexes of a table -> whether they may be used; a kill while one is built leaves it useless."""
-    return {str(name): bool(valid) for name, valid in connection.execute(INDEXES, [table])}
+def indexes(connection: Connection, table: str) -> dict[str, Graph]:
+    """The HNSW indexes of a table that may be used; a kill while one is built leaves it useless."""
+    found = connection.execute(INDEXES, [table])
+    return {
+        str(name): DENSE if neighbours == DENSE.neighbours else USUAL
+        for name, valid, neighbours in found
+        if valid
+    }
 
 
 def owns(connection: Connection, table: str) -> bool:
@@ -45,20 +74,21 @@ def owns(connection: Connection, table: str) -> bool:
 
 
 def build(connection: Connection, table: str, column: str, *, dim: int, rows: int) -> None:
-    """Build the index of a column, in the place of one that a kill left unfinished."""
+    """Build the index of a column, in the place of one that a kill left unfinished or that has become too sparse."""
     name = index_name(table, column)
     kilobytes = min(rows * (2 * dim + ROW_BYTES), MOST_MEMORY) // 1024
     connection.execute(BUILDING, [kilobytes])
+    graph = graph_for(rows)
     try:
-        _create(connection, name, table, column)
+        _create(connection, name, table, column, graph)
     except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
         # Workers share memory that a container may have too little of; one process alone needs none.
         connection.execute("SET max_parallel_maintenance_workers = 0")
-        _create(connection, name, table, column)
+        _create(connection, name, table, column, graph)
     connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
 
 
-def _create(connection: Connection, name: str, table: str, column: str) -> None:
+def _create(connection: Connection, name: str, table: str, column: str, graph: Graph) -> None:
     parts: dict[str, Any] = {
         key: sql.Identifier(value) for key, value in {"name": name, "table": table, "column": column}.items()
     }
@@ -67,5 +97,5 @@ def _create(connection: Connection, name: str, table: str, column: str) -> None:
         sql.SQL(
             "CREATE INDEX CONCURRENTLY {name} ON {table} USING hnsw ({column} halfvec_ip_ops) WITH (m = {m}, "
             "ef_construction = {ef})"
-        ).format(**parts, m=sql.Literal(NEIGHBOURS), ef=sql.Literal(CANDIDATES))
+        ).format(**parts, m=sql.Literal(graph.neighbours), ef=sql.Literal(graph.looked_at))
     )

@@ -13,10 +13,11 @@ from lingvis.index.contract import Filter, Floats, Hit
 from lingvis.index.postgres_connection import Connection
 from lingvis.index.postgres_rows import ENTRY, names, to_conditions, to_entry, to_half, to_text
 
-# The first places are filled from so many candidates of the index, whatever the page, and the places after them by
+# The first places are filled from candidates of the index, equally many whatever the page, and the places after them by
 # comparing every other row: each picture has one place, and pages neither overlap nor leave one out. Measured with
-# 8,000 x 1024 in clusters: 8 ms a query, recall 1.0 up to place 48, 0.97 up to 250; twice as many took 15 ms for 0.99.
-PLACES, CANDIDATES = 250, 500
+# 8,000 x 1024 in clusters and 500 candidates: 8 ms a query, recall 1.0 up to place 48, 0.97 up to 250; with 1,000 it took
+# 15 ms for 0.99.
+PLACES = 250
 SCANNED = 20_000  # rows of the index that may be looked at until enough have passed a filter
 # Cast to single precision, the distance is no longer what the index is made of: this compares every row, exactly.
 EXACT = sql.SQL("{column}::vector({dim}) <#> query")
@@ -59,13 +60,15 @@ class Searcher:
         asked = ALL.format(passes=passes, **self._parts)
         return self._hits(asked, [_single(queries), *values, k, offset], len(queries), offset)
 
-    def by_index(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
+    def by_index(
+        self, queries: Floats, k: int, offset: int, where: Filter, *, candidates: int
+    ) -> list[list[Hit]]:
         """The first places from the index, those after them by comparing every row that is not among the first."""
         if k + offset <= PLACES:
-            return self._near(queries, k, offset, where)
+            return self._near(queries, k, offset, where, candidates)
         return [
             first[offset:] + self._others(query, first, k + offset - PLACES, max(0, offset - PLACES), where)
-            for query, first in zip(queries, self._near(queries, PLACES, 0, where), strict=True)
+            for query, first in zip(queries, self._near(queries, PLACES, 0, where, candidates), strict=True)
         ]
 
     def _others(self, query: Floats, first: Sequence[Hit], end: int, start: int, where: Filter) -> list[Hit]:
@@ -79,18 +82,18 @@ class Searcher:
         values = [_single(query[None]), *values, ids, end - start, start]
         return self._hits(asked, values, 1, PLACES + start)[0]
 
-    def _near(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
+    def _near(self, queries: Floats, k: int, offset: int, where: Filter, candidates: int) -> list[list[Hit]]:
         """Compare candidates from the index; every row where they are too few to be sure of the best."""
         self._cursor.execute(
             # The candidates are put in order afterwards: none need be thrown away for coming late (strict_order).
             "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', %s, true), "
             "set_config('hnsw.max_scan_tuples', %s, true)",
-            [str(CANDIDATES), str(SCANNED)],
+            [str(candidates), str(SCANNED)],
         )
         passes, values = to_conditions(where, self._column)
         asked = NEAR.format(passes=passes, **self._parts)
         halfs = [to_half(query) for query in queries]
-        values = [_single(queries), halfs, *values, CANDIDATES, CANDIDATES, k, offset]
+        values = [_single(queries), halfs, *values, candidates, candidates, k, offset]
         found = self._hits(asked, values, len(queries), offset)
         short = [number for number, hits in enumerate(found) if not hits]
         for number, hits in zip(short, self.exactly(queries[short], k, offset, where), strict=True):
