@@ -16,7 +16,7 @@ def add_language(
     /,
     *,
     out: Path,
-    route: Literal["characters", "mapped", "distilled", "both"] | None = None,
+    route: Literal["characters", "mapped", "distilled", "both", "glossed"] | None = None,
     captions: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     vectors: Path | None = None,
     dictionary: Path | None = None,
@@ -44,9 +44,9 @@ def add_language(
     vectors: Path
         Word vectors of the language, a file (.vec, .bin) or DATASET/vectors/NAME; trained on its sentences by default.
     dictionary: Path
-        A dictionary from the language to --pivot; made from translations by default.
+        A dictionary between the language and --pivot, in either direction; what translations tell of words is used, too.
     pivot: str
-        The language of the model that the dictionary translates to; the one with most translations by default.
+        The language of the model on the other side of the dictionary; the one with most translations by default.
     seed: int
         Another seed draws other sentences and batches.
     device: str

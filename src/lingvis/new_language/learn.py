@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from lingvis.config import Recipe
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError, choices
+from lingvis.new_language.glosses import with_glosses
+from lingvis.new_language.lexicon import Lexicon, find_lexicon
 from lingvis.new_language.mapped import mapped, source_vectors
-from lingvis.new_language.material import Material
+from lingvis.new_language.material import Material, Part
 from lingvis.new_language.measure import Ruler
-from lingvis.new_language.points import picture_targets, sentence_targets
+from lingvis.new_language.points import Lessons
 from lingvis.new_language.routes import ROUTES, Outcome, obstacle, take
 from lingvis.new_language.starts import Start, copied, fresh, spells
 from lingvis.new_language.teaching import Plan
 from lingvis.new_language.word_vectors import WordPoints, word_points
 from lingvis.progress import ProgressBar
-from lingvis.text.dictionaries import read_dictionary
 from lingvis.text.segment import words as split
 
 # Words of the known language beside the dictionary's: neighbours, which the map keeps away from.
@@ -58,9 +59,8 @@ def learn(
     wanted = [each for each in ROUTES if route in (None, each.name)]
     if not wanted:
         raise UserError(f"unknown route {route!r}; choose one of: {choices(each.name for each in ROUTES)}")
-    pictures = picture_targets(embedder, material.learn, image_emb)
-    sentences = sentence_targets(embedder, material.learn)
     starts = _Starts(embedder, recipe, material, given, plan.seed)
+    lessons = {False: Lessons.of(embedder, material.learn, image_emb)}
     outcomes = []
     with ProgressBar("add-language", len(wanted) * plan.epochs) as bar:
         for each in wanted:
@@ -69,14 +69,15 @@ def learn(
                 outcomes.append(Outcome(each.name, reason=reason))
                 bar.advance(plan.epochs, each.name)
                 continue
+            if each.glosses and True not in lessons:
+                lessons[True] = Lessons.of(embedder, starts.glossed(), image_emb)
             outcomes.append(
                 take(
                     each,
                     embedder,
-                    material,
+                    material.lang,
                     starts,
-                    pictures=pictures,
-                    sentences=sentences,
+                    lessons=lessons[each.glosses],
                     ruler=ruler,
                     like=starts.pivot,
                     plan=plan,
@@ -101,10 +102,11 @@ class _Starts:
             seed,
         )
         self.pivot = given.pivot or most_beside(material, embedder.trained)
+        self._lexicon: Lexicon | None = None
 
     def __call__(self, name: str) -> Start:
         texts, lang = self._material.learn.texts, self._material.lang
-        if name == "mapped":
+        if name == "mapped" or (name == "placed" and self._given.vectors is not None):
             return self._mapped()
         if name == "copied" and spells(self._embedder):
             return copied(self._embedder, self._recipe, texts, lang)
@@ -116,23 +118,21 @@ class _Starts:
         source = source_vectors(
             material.learn.texts, material.lang, dim=dim, given=given.vectors, seed=self._seed
         )
-        dictionary = self._dictionary()
+        dictionary = self.lexicon.translations
         target = self._points([word for found in dictionary.values() for word in found])
         return mapped(self._embedder, material.lang, source, target, dictionary)
 
-    def _dictionary(self) -> dict[str, tuple[str, ...]]:
-        if self._given.dictionary is not None:
-            return read_dictionary(self._given.dictionary)
-        from lingvis.text.alignment.induction import induce_dictionary
+    @property
+    def lexicon(self) -> Lexicon:
+        """What is known of single words."""
+        if self._lexicon is None:
+            material = self._material
+            self._lexicon = find_lexicon(material.learn, material.lang, self.pivot, self._given.dictionary)
+        return self._lexicon
 
-        part, lang = self._material.learn, self._material.lang
-        pairs = [
-            (split(text, lang), split(known, self.pivot))
-            for text, group in zip(part.texts, part.groups, strict=True)
-            for each, known in part.known[group]
-            if each == self.pivot
-        ]
-        return induce_dictionary(pairs)
+    def glossed(self) -> Part:
+        """The sentences, and glosses of those in the known language."""
+        return with_glosses(self._material.learn, self._embedder, self.lexicon, self.pivot, seed=self._seed)
 
     def _points(self, more: Sequence[str]) -> WordPoints:
         """Words of the known language: the frequent ones of its sentences, and more."""

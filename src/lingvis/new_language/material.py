@@ -71,6 +71,14 @@ class Material:
     choose: Part
     by: str
 
+    @property
+    def undescribed(self) -> int:
+        """Number of pictures to learn from that have a sentence in a known language and none in this one."""
+        described = set(self.learn.groups)
+        return sum(
+            bool(self.learn.known[group]) for group in range(len(self.learn.images)) if group not in described
+        )
+
 
 def gather(
     dataset: Dataset, lang: str, known: Sequence[str], *, limit: int | None = None, seed: int = 0

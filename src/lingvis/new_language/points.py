@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -48,3 +50,17 @@ def picture_targets(embedder: Embedder, part: Part, image_emb: Floats) -> Target
     groups = np.asarray(part.groups, np.int64)
     of = np.where(groups < len(part.images), groups, -1)
     return Targets(torch.from_numpy(image_emb).to(embedder.device), of, near=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """Sentences of the new language, and what they are drawn to, where there is any."""
+
+    part: Part
+    pictures: Targets | None
+    sentences: Targets | None
+
+    @classmethod
+    def of(cls, embedder: Embedder, part: Part, image_emb: Floats) -> Lessons:
+        """image_emb: of the part's pictures [images, dim]."""
+        return cls(part, picture_targets(embedder, part, image_emb), sentence_targets(embedder, part))

@@ -12,8 +12,9 @@ from lingvis.embedder import Embedder
 from lingvis.errors import UserError
 from lingvis.new_language.material import Material
 from lingvis.new_language.measure import Ruler
+from lingvis.new_language.points import Lessons
 from lingvis.new_language.starts import Start, spells
-from lingvis.new_language.teaching import Plan, Targets, teach
+from lingvis.new_language.teaching import Plan, teach
 from lingvis.text.augment import ChangeWords
 
 
@@ -21,7 +22,8 @@ from lingvis.text.augment import ChangeWords
 class Route:
     """A way to a language: what its words start from, and whether pictures and known sentences draw them.
 
-    start: "copied" is the model's own word part, or a fresh one where it does not spell.
+    start: "copied" is the model's own word part, or a fresh one where it does not spell; "placed" is "mapped" where word
+    vectors are given, else a fresh one. glosses: whether known sentences put into the language word by word are learnt, too.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Route:
     pictures: bool
     sentences: bool
     summary: str
+    glosses: bool = False
 
 
 ROUTES = (
@@ -38,6 +41,14 @@ ROUTES = (
         "distilled", "copied", False, True, "the model's own letters, drawn to what it makes of translations"
     ),
     Route("both", "fresh", True, True, "letters of its own, drawn to pictures and to translations"),
+    Route(
+        "glossed",
+        "placed",
+        True,
+        True,
+        "as both or mapped, with sentences of other pictures put into the language word by word",
+        glosses=True,
+    ),
 )
 
 
@@ -69,6 +80,12 @@ def obstacle(route: Route, embedder: Embedder, material: Material) -> str:
     """Why a route cannot be taken; empty when it can."""
     if route.name == "characters" and not spells(embedder):
         return "the model does not spell its words"
+    if route.glosses:
+        return (
+            ""
+            if material.undescribed and material.learn.paired
+            else "no picture lacks a sentence in the language that could be put together from known ones"
+        )
     if route.name == "mapped":
         return (
             ""
@@ -85,11 +102,10 @@ def obstacle(route: Route, embedder: Embedder, material: Material) -> str:
 def take(
     route: Route,
     embedder: Embedder,
-    material: Material,
+    lang: str,
     start: Callable[[str], Start],
     *,
-    pictures: Targets | None,
-    sentences: Targets | None,
+    lessons: Lessons,
     ruler: Ruler,
     like: str,
     plan: Plan,
@@ -110,7 +126,7 @@ def take(
         dropout=plan.dropout,
     ).to(embedder.device)
     config = AddedConfig(
-        lang=material.lang,
+        lang=lang,
         tokenizer=begun.tokenizer_part,
         words=begun.words_part,
         like=like,
@@ -118,10 +134,13 @@ def take(
         data={},
         numbers={},
     )
-    embedder.added[material.lang] = language = AddedLanguage(config, begun.tokenizer, branch)
+    embedder.added[lang] = language = AddedLanguage(config, begun.tokenizer, branch)
     targets = [
         each
-        for each in (pictures if route.pictures else None, sentences if route.sentences else None)
+        for each in (
+            lessons.pictures if route.pictures else None,
+            lessons.sentences if route.sentences else None,
+        )
         if each
     ]
     taught = teach(
@@ -129,7 +148,7 @@ def take(
         ChangeWords(vocabulary=begun.tokenizer.vocabulary, p=0.2, masked=0.5, replaced=0.1).to(
             embedder.device
         ),
-        language.bank(material.learn.texts, embedder.device),
+        language.bank(lessons.part.texts, embedder.device),
         targets,
         embedder.model,
         measure=lambda: ruler(embedder),
