@@ -18,6 +18,7 @@ from plots import draw
 from records import Records
 from scale_tables import hundred_million, measured_speed
 from search_tables import crashes, engines, load, typed
+from sparse_tables import one_language, sparse, sparse_choice, suggestion
 from studies import (
     dictionary_coverage,
     dictionary_rules,
@@ -239,6 +240,10 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "alignment": lambda: alignment(RESULTS / "alignment"),
     "transfer": lambda: transfer(RESULTS / "transfer"),
     "new-language": lambda: new_language(RESULTS / "new-language"),
+    "sparse": lambda: sparse(RESULTS / "sparse"),
+    "sparse-choice": lambda: sparse_choice(RESULTS / "sparse"),
+    "suggest": lambda: suggestion(RESULTS / "sparse"),
+    "one-language": lambda: one_language(RESULTS / "sparse"),
 }
 
 

@@ -1,0 +1,122 @@
+"""What a second model makes of the first 100 pictures that another one finds: recall before and after, and its time.
+
+python benchmarks/rerank.py DATASET --first RUN --second SCAN --split test --out results/rerank
+
+The first model ranks all pictures of the split for each caption; the second orders the first 100 anew, by its score
+alone, or by the mean of both models' scores, each in standard deviations over the 100. Which of the two
+`lingvis search --rerank` does is chosen on val.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import lingvis
+from lingvis.artifact import read_config
+from lingvis.data.dataset import Dataset
+from lingvis.embedder import Embedder
+from lingvis.evaluation.evaluate import embed
+from lingvis.evaluation.metrics import recalls
+from lingvis.evaluation.scorers import Scorer
+from lingvis.files import write_json
+from lingvis.hardware import describe_hardware
+from lingvis.index.rerank import TOP
+from lingvis.stored import StoredEmbedder
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+def place(scores: Floats, own: int) -> int:
+    """The place of a picture, from 0; ties count against it."""
+    return int((scores >= scores[own]).sum()) - 1
+
+
+def standard(scores: Floats) -> Floats:
+    """Scores of one question in standard deviations from their mean."""
+    spread: Floats = (scores - scores.mean()) / max(float(scores.std()), 1e-12)
+    return spread
+
+
+def question(first: Floats, second: Scorer, text: int, own: int) -> tuple[dict[str, int], float]:
+    """The place of the caption's own picture in every order, and the seconds of the second model."""
+    before = place(first, own)
+    if before >= TOP:
+        return dict.fromkeys(("first", "second", "mean"), before), 0.0
+    best = np.argsort(-first, kind="stable")[:TOP]
+    if own not in best:  # a tie at the end of the hundred
+        return dict.fromkeys(("first", "second", "mean"), before), 0.0
+    began = time.perf_counter()
+    scores = second.block(best, np.array([text]))[:, 0].copy()
+    seconds = time.perf_counter() - began
+    at = int(np.flatnonzero(best == own)[0])
+    both = standard(first[best]) + standard(scores)
+    return {"first": before, "second": place(scores, at), "mean": place(both, at)}, seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--first", type=Path, required=True)
+    parser.add_argument("--second", type=Path, required=True)
+    parser.add_argument("--split", default="val")
+    parser.add_argument("--lang", default="en")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    dataset = Dataset.open(args.dataset)
+    found = [
+        embed(
+            [StoredEmbedder.open(Embedder.load(run), dataset)],
+            dataset,
+            split=args.split,
+            languages=[args.lang],
+        )
+        for run in (args.first, args.second)
+    ]
+    (pool,), (first,), (second,) = found[0].pools, found[0].scorers, found[1].scorers
+    scores = first.block(slice(None), slice(None)).T.copy()
+    asked = [question(row, second, text, pool.image_of[text]) for text, row in enumerate(scores)]
+    orders: dict[str, Any] = {
+        name: recalls(np.array([places[name] for places, _ in asked], np.int64))
+        for name in ("first", "second", "mean")
+    }
+    seconds = [spent for _, spent in asked if spent]
+    record = {
+        "dataset": args.dataset.resolve().name,
+        "dataset_sha256": dataset.fingerprint,
+        "split": args.split,
+        "lang": args.lang,
+        "pictures": len(pool.images),
+        "captions": len(pool.texts),
+        "models": {
+            name: {
+                "name": run.resolve().name,
+                "recipe": read_config(run)["recipe"]["name"],
+                "training": read_config(run)["training"],
+            }
+            for name, run in (("first", args.first), ("second", args.second))
+        },
+        "top": TOP,
+        "text_to_image": orders,
+        "seconds_of_comparing": {
+            "median": statistics.median(seconds),
+            "p95": float(np.percentile(seconds, 95)),
+        },
+        "lingvis": lingvis.__version__,
+        "hardware": describe_hardware(),
+    }
+    write_json(args.out / f"{args.split}.json", record)
+    print({name: {key: round(value, 1) for key, value in each.items()} for name, each in orders.items()})
+
+
+if __name__ == "__main__":
+    main()
