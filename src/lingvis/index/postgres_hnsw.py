@@ -11,7 +11,7 @@ from psycopg import sql
 from lingvis.index.postgres_connection import Connection
 
 LONGEST = 4000  # values of a vector, as far as pgvector can index them
-ROW_BYTES = 900  # of the graph, beside the vector
+ROW_BYTES, LINK_BYTES = 250, 16  # of a row of the graph beside its vector, and of each of its links
 MOST_MEMORY = 4 * 2**30
 INDEXES = """
     SELECT c.relname, i.indisvalid,
@@ -76,9 +76,10 @@ def owns(connection: Connection, table: str) -> bool:
 def build(connection: Connection, table: str, column: str, *, dim: int, rows: int) -> None:
     """Build the index of a column, in the place of one that a kill left unfinished or that has become too sparse."""
     name = index_name(table, column)
-    kilobytes = min(rows * (2 * dim + ROW_BYTES), MOST_MEMORY) // 1024
-    connection.execute(BUILDING, [kilobytes])
     graph = graph_for(rows)
+    # Twice as many links as neighbours at the base of the graph, where all rows are; the levels above are small.
+    each = 2 * dim + ROW_BYTES + 2 * graph.neighbours * LINK_BYTES
+    connection.execute(BUILDING, [min(rows * each, MOST_MEMORY) // 1024])
     try:
         _create(connection, name, table, column, graph)
     except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
