@@ -1,6 +1,7 @@
 """Add a language to a model that was trained without it, and compare with a model that was trained with it.
 
 python benchmarks/add_language.py DATASET --joint RUN --without cs=RUN fr=RUN --captions 1000 --seeds 0 1 2
+    --vectors DATASET/vectors/captions --dictionary cs=freedict-eng-ces.index fr=freedict-eng-fra.index
     --out results/new-language
 
 Each LANG=RUN is a model without LANG. The route and the epoch are chosen on val; the test split is looked at once for each
@@ -25,6 +26,8 @@ from lingvis.jobs.evaluate import evaluate_runs
 KEPT = ("route", "routes", "sentences", "with_picture", "with_translation", "measured_on", "values", "seconds",
         "pictures_same", "old_sentences_same")  # fmt: skip
 
+PIVOT = "en"  # the other side of dictionaries
+
 
 def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: str) -> dict[str, Any]:
     """Add the language once, and measure it and every old language before and after."""
@@ -38,16 +41,19 @@ def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: s
             route=args.route,
             captions=args.captions,
             vectors=args.vectors,
+            dictionary=args.dictionaries.get(lang),
+            pivot=PIVOT if lang in args.dictionaries else None,
             seed=seed,
             device=args.device,
         )
-        after = measured(args, out, split)
+        # Old sentences are the same to the bit with every seed, as the report says; they are measured with the first.
+        after = measured(args, out, split, None if seed == args.seeds[0] else lang)
     return {
         "seed": seed,
         **{key: report[key] for key in KEPT},
         "val": {"before": report["before"], "after": report["after"], "old": report["old"]},
-        "after": after[lang],
-        "old_after": {each: found for each, found in after.items() if each != lang},
+        "after": after.pop(lang),
+        "old_after": after,
     }
 
 
@@ -73,7 +79,7 @@ def record(args: argparse.Namespace, lang: str, run: Path) -> dict[str, Any]:
     old_before = measured(args, run, split)
     runs = [one_seed(args, lang, run, seed, split) for seed in args.seeds]
     after = statistics.mean(each["after"] for each in runs)
-    changes = [abs(each["old_after"][known] - found) for each in runs for known, found in old_before.items()]
+    changes = [abs(runs[0]["old_after"][known] - found) for known, found in old_before.items()]
     return {
         "lang": lang,
         "model": run.resolve().name,
@@ -84,6 +90,7 @@ def record(args: argparse.Namespace, lang: str, run: Path) -> dict[str, Any]:
         "protocol": args.protocol,
         "captions": args.captions,
         "vectors": str(args.vectors.name) if args.vectors else None,
+        "dictionary": args.dictionaries[lang].name if lang in args.dictionaries else None,
         "selection": "route and epoch of best mR on val, then the split once",
         "joint": joint,
         "zero_shot": measured(args, run, split, lang)[lang],
@@ -109,6 +116,9 @@ def main() -> None:
     parser.add_argument(
         "--vectors", type=Path, help="word vectors of the language; trained on its captions by default"
     )
+    parser.add_argument(
+        "--dictionary", nargs="+", default=[], metavar="LANG=FILE", help="into or from English"
+    )
     parser.add_argument("--route", help="one route alone; all by default")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--protocol", default="all")
@@ -117,6 +127,8 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--validation-only", action="store_true", help="the test split is not looked at")
     args = parser.parse_args()
+    pairs = (pair.partition("=") for pair in args.dictionary)
+    args.dictionaries = {lang: Path(file) for lang, _, file in pairs}
     for pair in args.without:
         lang, _, run = pair.partition("=")
         found = record(args, lang, Path(run))
