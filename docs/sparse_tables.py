@@ -91,9 +91,8 @@ def _languages(record: Any) -> list[str]:
 
 
 def _mean(record: Any) -> float:
-    return statistics.mean(
-        statistics.mean(each["mR"] for each in run["test"]["languages"].values()) for run in record["runs"]
-    )
+    runs = [[float(each["mR"]) for each in run["test"]["languages"].values()] for run in record["runs"]]
+    return statistics.mean(map(statistics.mean, runs))
 
 
 def _best(run: Any) -> float:
