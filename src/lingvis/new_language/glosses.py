@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from lingvis.embedder import Embedder
 from lingvis.new_language.lexicon import Lexicon
 from lingvis.new_language.material import Part
+from lingvis.new_language.starts import spells
 from lingvis.new_language.word_vectors import word_points
 from lingvis.text.segment import words as split
 
@@ -26,17 +26,19 @@ def with_glosses(part: Part, embedder: Embedder, lexicon: Lexicon, pivot: str, *
     stand beside, are what is learnt from them.
     """
     described = set(part.groups)
-    sentences: dict[int, list[list[str]]] = defaultdict(list)
-    for group in range(len(part.images)):
-        if group not in described:
-            sentences[group] = [split(text, pivot) for lang, text in part.known[group] if lang == pivot]
-    wanted = {word for found in sentences.values() for words in found for word in words}
-    spoken = _with_likeness(lexicon.spoken(), sorted(wanted), embedder, pivot)
+    there = {
+        group: [text for lang, text in part.known[group] if lang == pivot]
+        for group in range(len(part.images))
+        if group not in described
+    }
     draws = np.random.default_rng(seed)
+    chosen = draws.permutation([group for group, known in there.items() if known])[:MOST].tolist()
+    drawn = {group: split(there[group][draws.integers(len(there[group]))], pivot) for group in chosen}
+    wanted = dict.fromkeys(word for words in drawn.values() for word in words)
+    spoken = _with_likeness(lexicon.spoken(), wanted, embedder, pivot)
     texts, groups = list(part.texts), list(part.groups)
-    for group in draws.permutation([group for group, found in sentences.items() if found])[:MOST].tolist():
-        drawn = sentences[group][draws.integers(len(sentences[group]))]
-        said = [spoken[word] for word in drawn if word in spoken]
+    for group, words in drawn.items():
+        said = [spoken[word] for word in words if word in spoken]
         if len(said) >= SHORTEST:
             texts.append(" ".join(said))
             groups.append(group)
@@ -44,12 +46,15 @@ def with_glosses(part: Part, embedder: Embedder, lexicon: Lexicon, pivot: str, *
 
 
 def _with_likeness(
-    spoken: dict[str, str], wanted: Sequence[str], embedder: Embedder, pivot: str
+    spoken: dict[str, str], wanted: Mapping[str, None], embedder: Embedder, pivot: str
 ) -> dict[str, str]:
-    """A word without a translation gets that of the word that the model takes for the most like it, where one is."""
-    known = sorted(word for word in spoken if word in set(wanted))
+    """A word without a translation gets that of the word that the model takes for the most like it, where one is.
+
+    A model that does not spell takes all words that it never saw for the same, and is not asked.
+    """
+    known = [word for word in wanted if word in spoken]
     lacking = [word for word in wanted if word not in spoken]
-    if not known or not lacking:
+    if not known or not lacking or not spells(embedder):
         return spoken
     values = word_points(embedder, [*known, *lacking], pivot).table.values
     values = values - values.mean(axis=0)

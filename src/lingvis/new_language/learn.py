@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from lingvis.new_language.starts import Start, copied, fresh, spells
 from lingvis.new_language.teaching import Plan
 from lingvis.new_language.word_vectors import WordPoints, word_points
 from lingvis.progress import ProgressBar
+from lingvis.text.dictionaries import read_dictionary
 from lingvis.text.segment import words as split
 
 # Words of the known language beside the dictionary's: neighbours, which the map keeps away from.
@@ -39,7 +41,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What the user may give: word vectors, a dictionary, and the language of the model it translates to."""
+    """What the user may give: word vectors, a dictionary, and the language of the model on its other side."""
 
     vectors: Path | None = None
     dictionary: Path | None = None
@@ -62,8 +64,10 @@ def learn(
     if not wanted:
         raise UserError(f"unknown route {route!r}; choose one of: {choices(each.name for each in ROUTES)}")
     starts = _Starts(embedder, recipe, material, given, plan.seed)
-    lessons = {False: Lessons.of(embedder, material.learn, image_emb)}
-    plans = [replace(plan, epochs=GLOSSED_EPOCHS) if each.glosses else plan for each in wanted]
+    own_lessons = Lessons.of(embedder, material.learn, image_emb)
+    plans = [
+        replace(plan, epochs=min(plan.epochs, GLOSSED_EPOCHS)) if each.glosses else plan for each in wanted
+    ]
     outcomes = []
     with ProgressBar("add-language", sum(each.epochs for each in plans)) as bar:
         for each, own in zip(wanted, plans, strict=True):
@@ -72,15 +76,20 @@ def learn(
                 outcomes.append(Outcome(each.name, reason=reason))
                 bar.advance(own.epochs, each.name)
                 continue
-            if each.glosses and True not in lessons:
-                lessons[True] = Lessons.of(embedder, starts.glossed(), image_emb)
+            lessons = own_lessons
+            if each.glosses:
+                if len(starts.glossed.texts) == len(material.learn.texts):
+                    outcomes.append(Outcome(each.name, reason="no sentence can be put together word by word"))
+                    bar.advance(own.epochs, each.name)
+                    continue
+                lessons = Lessons.of(embedder, starts.glossed, image_emb)
             outcomes.append(
                 take(
                     each,
                     embedder,
                     material.lang,
                     starts,
-                    lessons=lessons[each.glosses],
+                    lessons=lessons,
                     ruler=ruler,
                     like=starts.pivot,
                     plan=own,
@@ -105,11 +114,12 @@ class _Starts:
             seed,
         )
         self.pivot = given.pivot or most_beside(material, embedder.trained)
-        self._lexicon: Lexicon | None = None
+        self._dictionary = read_dictionary(given.dictionary) if given.dictionary is not None else {}
         self._placed: Start | None = None
 
     def __call__(self, name: str) -> Start:
-        texts, lang = self._material.learn.texts, self._material.lang
+        lang = self._material.lang
+        texts = self.glossed.texts if name == "placed" else self._material.learn.texts
         if name == "mapped" or (name == "placed" and self._given.vectors is not None):
             self._placed = self._placed or self._mapped()
             return deepcopy(self._placed)
@@ -127,14 +137,13 @@ class _Starts:
         target = self._points([word for found in dictionary.values() for word in found])
         return mapped(self._embedder, material.lang, source, target, dictionary)
 
-    @property
+    @cached_property
     def lexicon(self) -> Lexicon:
         """What is known of single words."""
-        if self._lexicon is None:
-            material = self._material
-            self._lexicon = find_lexicon(material.learn, material.lang, self.pivot, self._given.dictionary)
-        return self._lexicon
+        material = self._material
+        return find_lexicon(material.learn, material.lang, self.pivot, self._dictionary)
 
+    @cached_property
     def glossed(self) -> Part:
         """The sentences, and glosses of those in the known language."""
         return with_glosses(self._material.learn, self._embedder, self.lexicon, self.pivot, seed=self._seed)

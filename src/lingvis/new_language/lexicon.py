@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from lingvis.new_language.material import Part
-from lingvis.text.dictionaries import read_dictionary
 from lingvis.text.dictionaries.read import collect
 from lingvis.text.segment import words as split
 
@@ -17,13 +15,15 @@ Dictionary = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """induced: what the sentences tell, word -> translations; given: what a dictionary tells of further words.
+    """induced: what the sentences tell, word of the new language -> words of the known one.
 
-    counts: how often the sentences use a word of the new language.
+    given: the same from a dictionary, and ways: the other way round, translations in the order of its file. counts: how
+    often the sentences use a word of the new language.
     """
 
     induced: Dictionary
     given: Dictionary
+    ways: Dictionary
     counts: Counter[str]
 
     @property
@@ -38,15 +38,22 @@ class Lexicon:
         What sentences tell comes first; of several words the one that the sentences use most, the first of equals.
         """
         found: dict[str, str] = {}
-        for source in (self.induced, self.given):
-            ways = collect((other, word) for word, others in source.items() for other in others)
+        for ways in (turned(self.induced), self.ways):
             for known, words in ways.items():
                 found.setdefault(known, max(words, key=lambda word: self.counts[word]))
         return found
 
 
-def find_lexicon(part: Part, lang: str, pivot: str, file: Path | None) -> Lexicon:
-    """What can be known of the words in `part`; file: a dictionary between both languages, in either direction."""
+def turned(dictionary: Dictionary) -> dict[str, tuple[str, ...]]:
+    """The other way round."""
+    return collect((other, word) for word, others in dictionary.items() for other in others)
+
+
+def find_lexicon(part: Part, lang: str, pivot: str, dictionary: Dictionary) -> Lexicon:
+    """What can be known of the words in `part`; dictionary: between both languages, in either direction.
+
+    Its side of the new language is the one that the sentences know more words of.
+    """
     from lingvis.text.alignment.induction import induce_dictionary
 
     sentences = [split(text, lang) for text in part.texts]
@@ -57,8 +64,10 @@ def find_lexicon(part: Part, lang: str, pivot: str, file: Path | None) -> Lexico
         if each == pivot
     ]
     counts = Counter(word for words in sentences for word in words)
-    read = _single_words(read_dictionary(file)) if file is not None else {}
-    return Lexicon(induce_dictionary(pairs), _from(counts, read), counts)
+    one = _single_words(dictionary)
+    other = turned(one)
+    given, ways = (one, other) if _known(counts, one) >= _known(counts, other) else (other, one)
+    return Lexicon(induce_dictionary(pairs), given, ways, counts)
 
 
 def _single_words(dictionary: Dictionary) -> dict[str, tuple[str, ...]]:
@@ -67,12 +76,6 @@ def _single_words(dictionary: Dictionary) -> dict[str, tuple[str, ...]]:
     return collect((word, each) for word, each in pairs if " " not in word and " " not in each)
 
 
-def _from(counts: Counter[str], dictionary: Dictionary) -> Dictionary:
-    """The dictionary with words of the new language in front: the side that its sentences know more words of."""
-    turned = collect((other, word) for word, others in dictionary.items() for other in others)
-    return dictionary if _known(counts, dictionary) >= _known(counts, turned) else turned
-
-
-def _known(counts: Counter[str], dictionary: Dictionary) -> float:
-    """The share of the sentences' words that a dictionary has."""
+def _known(counts: Counter[str], dictionary: Dictionary) -> int:
+    """How many words of the sentences a dictionary has."""
     return sum(count for word, count in counts.items() if word in dictionary)

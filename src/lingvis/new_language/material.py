@@ -158,6 +158,9 @@ def _held_out(learn: Part, order: Ints) -> tuple[Part, Part, str, Ints]:
         groups=[place[learn.groups[row]] for row in chosen],
     )
     rest = learn.take(kept.tolist())
+    if pictured:
+        for group in apart:
+            rest.known[group] = []  # what is said of them in other languages is not learnt from, either
     return rest, choose, "pictures" if pictured else "pairs", number[order[~out[order]]]
 
 

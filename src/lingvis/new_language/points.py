@@ -44,8 +44,11 @@ def sentence_targets(embedder: Embedder, part: Part) -> Targets | None:
 
 
 def picture_targets(embedder: Embedder, part: Part, image_emb: Floats) -> Targets | None:
-    """All pictures [images, dim], for sentences that describe some of them; the others are negatives."""
-    if not part.pictured:
+    """All pictures [images, dim], for sentences that describe some of them; the others are negatives.
+
+    image_emb is empty where the language has no caption of a picture: glosses of such pictures learn from sentences alone.
+    """
+    if not part.pictured or not len(image_emb):
         return None
     groups = np.asarray(part.groups, np.int64)
     of = np.where(groups < len(part.images), groups, -1)

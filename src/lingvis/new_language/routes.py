@@ -81,11 +81,7 @@ def obstacle(route: Route, embedder: Embedder, material: Material) -> str:
     if route.name == "characters" and not spells(embedder):
         return "the model does not spell its words"
     if route.glosses:
-        return (
-            ""
-            if material.undescribed and material.learn.paired
-            else "no picture lacks a sentence in the language that could be put together from known ones"
-        )
+        return "" if material.undescribed else "no picture is described in known languages alone"
     if route.name == "mapped":
         return (
             ""
