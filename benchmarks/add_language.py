@@ -127,7 +127,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--validation-only", action="store_true", help="the test split is not looked at")
     args = parser.parse_args()
-    pairs = (pair.partition("=") for pair in args.dictionary)
+    pairs = [pair.partition("=") for pair in args.dictionary]
+    if not all(file for _, _, file in pairs):
+        parser.error("--dictionary needs LANG=FILE, such as cs=freedict-eng-ces.index")
     args.dictionaries = {lang: Path(file) for lang, _, file in pairs}
     for pair in args.without:
         lang, _, run = pair.partition("=")

@@ -3,8 +3,8 @@
 python benchmarks/rerank.py DATASET --first RUN --second SCAN --split test --out results/rerank
 
 The first model ranks all pictures of the split for each caption; the second orders the first 100 anew, by its score
-alone, or by the mean of both models' scores, each in standard deviations over the 100. Which of the two
-`lingvis search --rerank` does is chosen on val.
+alone, as `lingvis search --rerank` does, or by the mean of both models' scores, each in standard deviations over
+the 100.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from lingvis.index.rerank import TOP
 from lingvis.stored import StoredEmbedder
 
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 def place(scores: Floats, own: int) -> int:
@@ -90,6 +89,8 @@ def main() -> None:
         for name in ("first", "second", "mean")
     }
     seconds = [spent for _, spent in asked if spent]
+    if not seconds:
+        parser.error("no caption has its own picture among the first 100 of the first model")
     record = {
         "dataset": args.dataset.resolve().name,
         "dataset_sha256": dataset.fingerprint,
