@@ -13,7 +13,8 @@ DIM = 1024
 FILE_BYTES = 500_000  # of a photograph
 CORE_HOUR = 0.04  # US dollars for a core with its memory
 GB_MONTH = 0.08  # US dollars for a gigabyte of SSD
-HNSW_LINKS = 500  # bytes a vector of pgvector's graph on the disk, by calculation: 64 links of 6 bytes with m = 32, and heads
+# Bytes a vector of pgvector's graph on the disk, by calculation: 64 links of 6 bytes with m = 32, and what is around them.
+HNSW_LINKS = 500
 MACHINES = (2, 64, 256, 1024)  # cores
 
 
