@@ -372,6 +372,21 @@ def test_an_index_is_built_anew_when_rows_become_too_many_for_it(
     assert asked == [500, 1000]
 
 
+def test_an_index_serves_until_the_new_one_is_there(
+    indexed: tuple[PostgresStore, Any], database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, draw = indexed
+    monkeypatch.setattr(postgres_hnsw, "DENSE_FROM", 3000)
+    monkeypatch.setattr(
+        postgres_hnsw, "DENSE", replace(postgres_hnsw.DENSE, neighbours=1000)
+    )  # more than may be
+    with pytest.raises(Exception, match="1000 out of bounds"):
+        store.maintain()
+    assert hnsw_indexes(database) == ["lingvis_items_1_embedding_hnsw"]
+    assert densities(database) == ["{m=16,ef_construction=64}"]
+    assert len(store.search(draw(1), k=5, where=Filter())[0]) == 5
+
+
 def scans(address: str) -> int:
     """How often the index was read."""
     ask(address, "SELECT pg_stat_force_next_flush()")
