@@ -145,10 +145,11 @@ class TrainingSection(_Section):
     sampling: which captions meet in a batch of `batch_size` captions or images. languages_apart: the objective
     is the sum over languages, each with its own captions as negatives, instead of one over all captions.
     graphs: replay recorded CUDA graphs on a GPU; parts that look at values on the host (transformers do) cannot
-    be recorded.
+    be recorded. patience: stop after so many epochs in which validation did not become better; 0 = never.
     """
 
     epochs: Annotated[int, Field(gt=0)]
+    patience: Annotated[int, Field(ge=0)] = 0
     batch_size: Annotated[int, Field(gt=1)]
     sampling: Part
     languages_apart: bool = False

@@ -203,7 +203,7 @@ def test_all_annotations_are_learnt_from_without_detectors(dataset: Path, tmp_pa
     [
         (
             {"methods": ["a4vse"]},
-            "unknown method 'a4vse'; choose among: a3vse, s_g, scan_t2i, vse_infinity_region",
+            "unknown method 'a4vse'; choose among: a3vse, no-adversaries, no-attention",
         ),
         ({"images": [0.0]}, "--images has 0; give shares above 0 and up to 1"),
         ({"images": [1.5]}, "--images has 1.5"),
@@ -213,7 +213,7 @@ def test_all_annotations_are_learnt_from_without_detectors(dataset: Path, tmp_pa
         ({"at_once": 0}, "--at-once is 0; give 1 or more"),
         ({"lang": "de"}, "--lang is de, but s_g matches the names that detectors give, which are in en"),
         ({"tags": "places"}, "detections/places; make them with"),
-        ({"tags": "", "ablations": True}, "--tags is '', but one of the --ablations swaps"),
+        ({"tags": "", "ablations": True}, "--tags is '', but the ablation swap-s_g swaps"),
         ({"wordnet": Path("nowhere")}, "data.noun cannot be read"),
         ({"overrides": ["data.features=nothing"]}, "features/nothing"),
         ({"overrides": [*SMALL, "training.epochs=0"]}, "training.epochs"),
@@ -259,6 +259,9 @@ def test_tables_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path) ->
             ["50%", "1", "500", "", "17.0", "8.0"],
         ],
     )
+    elsewhere = sparse_table([*found, made_up("no-s", 0.2, 1, 0, 3.0)])
+    assert elsewhere[0][3:] == ["A3VSE", "VSE++", "A3VSE, no s", "s_g"]
+    assert [row[5] for row in elsewhere[1]] == ["9.0", "16.0", ""]
     head, rows = ablation_table(found)
     assert head[:4] == ["A3VSE", "t2i R@1", "t2i R@5", "t2i R@10"]
     assert [row[0] for row in rows] == ["no s", "full model"]

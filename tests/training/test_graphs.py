@@ -163,9 +163,8 @@ class Waits(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def one_step(task: RetrievalTask, rows: Any, optimizer: torch.optim.Optimizer, step: int) -> LossWatch:
     watch = LossWatch()
-    loop._step(
-        task, optimizer, watch, rows, Clock(step, 0), Plan(epochs=1, clip=2.0, seed=0, checkpoint_seconds=9)
-    )
+    plan = Plan(epochs=1, patience=0, clip=2.0, seed=0, checkpoint_seconds=9)
+    loop._step(task, optimizer, watch, rows, Clock(step, 0), plan)
     return watch
 
 

@@ -17,7 +17,7 @@ from lingvis.objectives import MaskedCrossLanguage, Views, hide_words
 from lingvis.objectives.ranking import hinge_all, hinge_hardest
 from lingvis.recipes.build import load_recipe
 from lingvis.text.bank import TokenBank
-from lingvis.training.checkpoint import load_checkpoint
+from lingvis.training.checkpoint import TrainingState, load_checkpoint
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer
 from lingvis.training.task import RetrievalTask
@@ -361,15 +361,19 @@ def run(
     *,
     lr: float,
     epochs: int,
+    patience: int = 0,
+    scores: Sequence[float] = (),
     checkpoint_seconds: float = 1e9,
-) -> None:
-    fit(
+) -> TrainingState:
+    """scores: those of validation, epoch by epoch; always the same by default."""
+    left = iter(scores or [1.0] * epochs)
+    return fit(
         task=made.task,
         sampler=made.sampler,
         optimizer=optimizer,
         schedule=lambda step, epoch: lr,
-        plan=Plan(epochs=epochs, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds),
-        validate=lambda: {"languages": {"en": {"mR": 1.0, "rsum": 6.0}}},
+        plan=Plan(epochs=epochs, patience=patience, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds),
+        validate=lambda: {"languages": {"en": {"mR": next(left), "rsum": 6.0}}},
         folder=folder,
         identity="me",
         resume=False,
@@ -391,6 +395,17 @@ def test_factors_reach_terms_and_the_objective(rich_dataset: Path, tmp_path: Pat
     assert moved == set(before) - held
     with pytest.raises(UserError, match=r"names terms\.wings.* terms\.adversary, text\."):
         adam(made.task, terms__wings=1.0)
+
+
+@pytest.mark.parametrize(("patience", "epochs", "best"), [(0, 6, 6), (2, 3, 1), (3, 6, 6)])
+def test_patience_ends_training_that_does_not_become_better(
+    patience: int, epochs: int, best: int, toy_dataset: Path, tmp_path: Path
+) -> None:
+    made = Prepared("vsepp", toy_dataset, tmp_path, OPTIONS)
+    scores = [5.0, 4.0, 5.0, 6.0, 5.0, 7.0]
+    state = run(made, adam(made.task), tmp_path, lr=1e-3, epochs=6, patience=patience, scores=scores)
+    assert (state.epoch, state.best_epoch) == (epochs, best)
+    assert state.step == epochs * made.sampler.batch_count()
 
 
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(

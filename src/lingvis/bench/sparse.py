@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from lingvis.bench.grid import raise_failed, workers
 from lingvis.bench.sparse_cells import Annotation, Cell, Setting
-from lingvis.bench.sparse_methods import ABLATED, ABLATIONS, ALL, METHODS, TAGS
+from lingvis.bench.sparse_methods import ABLATED, ABLATIONS, ALL, METHODS, SWAPPED, TAGS
 from lingvis.bench.sparse_report import draw_curve, sparse_csv
 from lingvis.bench.sparse_tags import TagCell
 from lingvis.data.dataset import Dataset
@@ -44,6 +44,7 @@ def run_sparse_study(
 ) -> list[dict[str, Any]]:
     """Records of all methods, sparsities and seeds, those of earlier calls included; writes sparse.csv and sparse.png.
 
+    methods: names of METHODS or ABLATIONS; all of METHODS by default. ablations: those at their own sparsity as well.
     images: shares of the training images; per_image: captions each, 0 for all. tags: the detections that s_g matches,
     empty for those that a recipe takes by itself; wordnet: the folder of its data files. A run that was stopped is gone on
     with; one that failed is told at the end, when all others are done.
@@ -53,7 +54,8 @@ def run_sparse_study(
     values = [f"data.features={FEATURES}", *overrides]
     features = load_recipe("vsepp", values).data.features
     dataset, store = open_with_features(dataset_path, features)
-    _check_regions(dataset, chosen, ablations=ablations, tags=tags)
+    ablated = ("a3vse", *ABLATIONS) if ablations else ()
+    _check_regions(dataset, {*chosen, *ablated}, tags)
     setting = Setting(
         dataset=dataset_path,
         dataset_sha256=dataset.fingerprint,
@@ -71,8 +73,7 @@ def run_sparse_study(
     )
     learnt = [method for method in ALL if method in chosen and method != TAGS]
     grid = [(method, share, count) for share in images for count in per_image for method in learnt]
-    if ablations:
-        grid += [(method, *ABLATED) for method in ("a3vse", *ABLATIONS)]
+    grid += [(method, *ABLATED) for method in ablated]
     cells: list[Cell | TagCell] = [TagCell(setting)] if TAGS in chosen else []
     for method, share, count in dict.fromkeys(grid):
         for seed in seeds:
@@ -99,9 +100,9 @@ def _check(
     lang: str,
     at_once: int,
 ) -> None:
-    unknown = [name for name in methods if name not in METHODS]
+    unknown = [name for name in methods if name not in ALL]
     if unknown:
-        raise UserError(f"unknown method {unknown[0]!r}; choose among: {choices(METHODS)}")
+        raise UserError(f"unknown method {unknown[0]!r}; choose among: {choices(ALL)}")
     if not images or not per_image or not seeds:
         raise UserError(
             "--images, --per-image and --seeds need a number each; leave them out for the usual ones"
@@ -120,14 +121,14 @@ def _check(
         raise UserError(f"--at-once is {at_once}; give 1 or more")
 
 
-def _check_regions(dataset: Dataset, methods: Sequence[str], *, ablations: bool, tags: str) -> None:
+def _check_regions(dataset: Dataset, methods: Collection[str], tags: str) -> None:
     """What detectors saw is there before hours are spent on the runs that need none."""
-    if ablations and tags in ("", REGIONS):
+    if SWAPPED in methods and tags in ("", REGIONS):
         raise UserError(
-            f"--tags is {tags!r}, but one of the --ablations swaps the regions for other tags; name another set of "
+            f"--tags is {tags!r}, but the ablation {SWAPPED} swaps the regions for other tags; name another set of "
             "detections, such as global"
         )
-    if "a3vse" in methods or ablations:
+    if any(ALL[name].recipe == "a3vse" for name in methods):
         picture_tags(dataset)
-    if TAGS in methods or ablations:
+    if TAGS in methods or SWAPPED in methods:
         picture_tags(dataset, tags or None)

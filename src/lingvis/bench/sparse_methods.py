@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TAGS = "s_g"
+SWAPPED = "swap-s_g"
 ABLATED = (0.1, 5)  # the share of the images and the captions each that ablations learn from
 
 
@@ -26,7 +27,7 @@ METHODS = {
 }
 ABLATIONS = {
     "no-s": Method("no s", "a3vse", ("pseudo.weight=0",)),
-    "swap-s_g": Method("swap s with s_g", "a3vse", ("pseudo.detections={tags}",)),
+    SWAPPED: Method("swap s with s_g", "a3vse", ("pseudo.detections={tags}",)),
     "no-attention": Method(
         "without attention", "a3vse", ("image.pooling.name=mean", "text.pooling.name=mean")
     ),

@@ -21,8 +21,14 @@ def sparse_csv(records: Records) -> str:
 
 
 def sparse_table(records: Records) -> Table:
-    """Table 1 as mR: a row for each sparsity, a column for each method; mean ± standard deviation over seeds."""
+    """Table 1 as mR: a row for each sparsity, a column for each method; mean ± standard deviation over seeds.
+
+    Ablations that were measured at other sparsities than their own have a column, too.
+    """
     methods = {name: method for name, method in _present(records, METHODS).items() if name != TAGS}
+    elsewhere = [each for each in records if (each["images"], each["per_image"]) != ABLATED]
+    for name, method in _present(elsewhere, ABLATIONS).items():
+        methods[name] = Method(f"A3VSE, {method.label}", method.recipe)
     rows = []
     for (share, count), pairs in _pairs(records).items():
         own = [each for each in records if (each["images"], each["per_image"]) == (share, count)]

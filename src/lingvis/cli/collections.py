@@ -130,7 +130,7 @@ def search(
     captions: bool
         Compare with the captions beside the pictures, not with the pictures.
     rerank: Path
-        A second model folder, of any kind: the first 100 results are put in its order.
+        A second model folder, of any kind: the first 100 results are ordered by both models.
     model: Path
         A model folder with the same image side as the one that filled the collection.
     device: str

@@ -139,7 +139,7 @@ def sparse(
     seeds: tuple[int, ...]
         Each seed draws its own annotation, the same for all methods, and starts from its own weights.
     methods: tuple[str, ...]
-        Some of a3vse, vsepp, vse_infinity_region, scan_t2i and s_g; all by default.
+        Some of a3vse, vsepp, vse_infinity_region, scan_t2i and s_g, all by default; or ablations such as no-s.
     ablations: bool
         Measure A3VSE with parts left out, too, at 10 % of the images with 5 captions each.
     lang: str

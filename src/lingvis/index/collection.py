@@ -104,7 +104,7 @@ class Collection:
         lang: detected where it is not given; translator: asks in the model's other languages too; consistency: how
         their scores become one (Burns et al. 2020), by their mean (CLC-A), which is the score of the mean vector, or
         learned (CLC-C), see index/consistent.py; in_captions: compare with the captions of the pictures instead of
-        the pictures themselves; rerank: another model that puts the first 100 in its order, see index/rerank.py.
+        the pictures themselves; rerank: another model that the first 100 are put in order with, see index/rerank.py.
         """
         check_asked(consistency, translator)
         texts = [text] if isinstance(text, str) else list(text or [])

@@ -1,4 +1,4 @@
-"""The first results of a search put in order by a second model, such as one that no index can serve."""
+"""The first results of a search put in order with a second model, such as one that no index can serve."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lingvis.embedder import Embedder
 from lingvis.errors import UserError, choices
@@ -18,6 +19,8 @@ from lingvis.index.exact import ranked
 from lingvis.index.rerank_pictures import PictureVectors, Thumbnail
 
 TOP = 100
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +71,38 @@ class Reranker:
     def order(
         self, hits: Sequence[Hit], texts: Sequence[str], langs: Sequence[str], thumbnail: Thumbnail
     ) -> list[Hit]:
-        """Hits with this model's scores, best first; of several sentences the mean of the scores counts.
+        """Hits by what they were found with and this model's scores together (`both`), best first.
 
-        A picture that has neither a file nor a thumbnail any more is left out.
+        Of several sentences the mean of the scores counts. A picture that has neither a file nor a thumbnail any more
+        is left out.
         """
         with self._lock:
             began = time.perf_counter()
             vectors, computed = self._pictures(hits, thumbnail)
             looked = time.perf_counter()
-            entries = [hit.entry for hit in hits if hit.id in vectors]
+            there = [hit for hit in hits if hit.id in vectors]
             scores: list[float] = []
-            if entries:
-                image_side = np.stack([vectors[entry.id] for entry in entries]).astype(np.float32)
+            if there:
+                image_side = np.stack([vectors[hit.id] for hit in there]).astype(np.float32)
                 text_side = self._embedder.encode_texts(texts, langs)
-                scores = self._embedder.scores(image_side, text_side).mean(axis=1).tolist()
-            self.effort = Effort(len(entries), computed, looked - began, time.perf_counter() - looked)
-        return ranked(scores, entries)
+                own = self._embedder.scores(image_side, text_side).mean(axis=1)
+                scores = both(np.array([hit.score for hit in there], np.float32), own).tolist()
+            self.effort = Effort(len(there), computed, looked - began, time.perf_counter() - looked)
+        return ranked(scores, [hit.entry for hit in there])
+
+
+def both(first: Floats, second: Floats) -> Floats:
+    """The mean of two models' scores of the same pictures, each in standard deviations from its own mean.
+
+    Scores of different models lie on different scales; equal ones say nothing and count as zero.
+    """
+    return ((_standard(first) + _standard(second)) / 2).astype(np.float32)
+
+
+def _standard(scores: Floats) -> Floats:
+    deviation = float(scores.std())
+    centred: Floats = scores - scores.mean()
+    return centred / deviation if deviation > np.spacing(np.abs(scores).max()) else np.zeros_like(centred)
 
 
 def check_question(*, words: Sequence[str], picture: bool, captions: bool, consistency: str) -> None:

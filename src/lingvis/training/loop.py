@@ -33,9 +33,10 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How long and in what portions to train."""
+    """How long and in what portions to train; patience: see TrainingSection."""
 
     epochs: int
+    patience: int
     clip: float
     seed: int
     checkpoint_seconds: float
@@ -104,6 +105,8 @@ def fit(
                 weights = task.model.state_dict()
                 state.best = {name: value.detach().clone() for name, value in weights.items()}
             bar.advance(0, f"epoch {epoch + 1}/{plan.epochs}, val mR {scores['mR']:.1f}")
+            if plan.patience and state.epoch - state.best_epoch >= plan.patience:
+                break
         state.seconds = time.monotonic() - began
         draw_curves(folder, log.records)
     return state
