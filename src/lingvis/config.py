@@ -80,10 +80,13 @@ class PseudoSection(_Section):
 
     weight: their share of the objective, that of people's captions being the rest; 0: there are none. detections: the
     name of stored detections; empty: the regions of the dataset's rows, or detections/regions. objective: theirs.
+    teachers: folders of trained models. Instead of captions by detectors a picture has the sentences without a picture
+    (data.text_only) that these models find for it, and objective `distilled` asks for scores like theirs.
     """
 
     weight: Annotated[float, Field(ge=0, lt=1)] = 0.0
     detections: str = ""
+    teachers: list[str] = []
     objective: Part = Part(name="none")
 
 

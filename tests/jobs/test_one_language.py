@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from lingvis.data.dataset import Dataset, write_rows
-from lingvis.data.semantics.labels import table_file, write_label_table
 from lingvis.errors import UserError
 from lingvis.jobs.evaluate import evaluate_runs
 from lingvis.jobs.lessons import Lessons, find_lessons
@@ -16,7 +14,7 @@ from lingvis.jobs.start import vocabulary_sentences
 from lingvis.jobs.train import train
 from lingvis.recipes.build import build_tokenizer, load_recipe
 
-from ..conftest import COLOURS, THINGS, make_rich_dataset
+from ..conftest import COLOURS, THINGS
 
 SMALL = [
     "data.features=toy-grid",
@@ -31,29 +29,15 @@ SMALL = [
 NO_TEXT_ONLY = ["data.text_only=false", "training.sampling.text_only=0.0"]
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The toy dataset with sentences about all things in all colours, and a German table of labels."""
-    folder = make_rich_dataset(tmp_path_factory.mktemp("one") / "data")
-    lines = [
-        json.dumps({"id": f"{c}-{t}", "captions": {"en": [f"a {c} {t}"], "de": [f"{ding} {farbe} gefärbt"]}})
-        for c, farbe in COLOURS.items()
-        for t, ding in THINGS.items()
-    ]
-    (folder / "text-only.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    write_label_table(table_file(Dataset.open(folder), "de"), {**COLOURS, **THINGS})
-    return folder
-
-
 def lessons(folder: Path, *overrides: str, languages: tuple[str, ...] = ("en", "de")) -> Lessons:
     return find_lessons(
         load_recipe("lingvis_sparse", [*SMALL, *overrides]), Dataset.open(folder), list(languages)
     )
 
 
-def test_captions_of_other_languages_are_put_away(dataset: Path) -> None:
-    found = lessons(dataset)
-    rows = {row.image: row for row in Dataset.open(dataset).rows}
+def test_captions_of_other_languages_are_put_away(one_language: Path) -> None:
+    found = lessons(one_language)
+    rows = {row.image: row for row in Dataset.open(one_language).rows}
     assert len(found.captions.images) == 10  # half of 19
     assert set(found.captions.langs) == {"en"}
     people = set(found.texts[: found.pseudo])
@@ -79,13 +63,13 @@ def test_captions_of_other_languages_are_put_away(dataset: Path) -> None:
         assert said[image, "de"] == f"{COLOURS[colour]} {THINGS[thing]}"
 
 
-def test_pictures_that_nobody_described_get_captions_by_detectors(dataset: Path, tmp_path: Path) -> None:
-    rows = Dataset.open(dataset).rows
+def test_pictures_that_nobody_described_get_captions_by_detectors(one_language: Path, tmp_path: Path) -> None:
+    rows = Dataset.open(one_language).rows
     bare, german = [row.image for row in rows if row.split == "train" and "ball" not in row.image][:2]
     folder = tmp_path / "data"
     folder.mkdir()
     for part in ("images", "features", "labels", "text-only.jsonl"):
-        (folder / part).symlink_to(dataset / part)
+        (folder / part).symlink_to(one_language / part)
     changes = {bare: {}, german: {"de": ("Nur auf Deutsch.",)}}
     write_rows(
         folder / "captions.jsonl",
@@ -111,21 +95,21 @@ def test_a_language_without_table_is_left_to_sentences_with_a_line(
         lessons(rich_dataset, *NO_TEXT_ONLY)
 
 
-def test_annotated_languages_are_among_the_languages(dataset: Path) -> None:
+def test_annotated_languages_are_among_the_languages(one_language: Path) -> None:
     with pytest.raises(UserError, match="annotated_languages names fr, but the languages are en, de"):
-        lessons(dataset, 'data.annotated_languages=["fr"]')
+        lessons(one_language, 'data.annotated_languages=["fr"]')
     with pytest.raises(UserError, match="a language is named twice"):
-        lessons(dataset, 'data.annotated_languages=["en", "en"]')
+        lessons(one_language, 'data.annotated_languages=["en", "en"]')
 
 
-def test_letters_of_a_language_that_nobody_wrote_captions_in(dataset: Path) -> None:
+def test_letters_of_a_language_that_nobody_wrote_captions_in(one_language: Path) -> None:
     """ "gefärbt" stands in sentences without pictures alone; of English, captions are enough as ever."""
 
     def letters(*overrides: str) -> set[str]:
         recipe = load_recipe("lingvis_sparse", [*SMALL, *overrides])
-        opened = Dataset.open(dataset)
+        opened = Dataset.open(one_language)
         tokenizer = build_tokenizer(recipe)
-        tokenizer.fit(*vocabulary_sentences(recipe, opened, lessons(dataset, *overrides)))
+        tokenizer.fit(*vocabulary_sentences(recipe, opened, lessons(one_language, *overrides)))
         return set(tokenizer.alphabet.characters)  # type: ignore[attr-defined]
 
     assert "ä" in letters()
@@ -133,16 +117,20 @@ def test_letters_of_a_language_that_nobody_wrote_captions_in(dataset: Path) -> N
     assert "ä" not in letters(*NO_TEXT_ONLY)
     assert "ä" not in letters("data.annotated_languages=[]")
     texts, langs = vocabulary_sentences(
-        load_recipe("lingvis_sparse", SMALL), Dataset.open(dataset), lessons(dataset)
+        load_recipe("lingvis_sparse", SMALL), Dataset.open(one_language), lessons(one_language)
     )
     kept = [text for text, lang in zip(texts, langs, strict=True) if lang == "en"]
-    assert len(kept) == 20 + len([image for image in lessons(dataset).images[10:] if "ball" not in image])
+    assert len(kept) == 20 + len(
+        [image for image in lessons(one_language).images[10:] if "ball" not in image]
+    )
 
 
 @pytest.mark.parametrize(
     "carried", [[], ["pseudo.weight=0.0"], NO_TEXT_ONLY], ids=["both", "sentences", "detectors"]
 )
-def test_a_language_without_annotation_is_learnt(carried: list[str], dataset: Path, tmp_path: Path) -> None:
+def test_a_language_without_annotation_is_learnt(
+    carried: list[str], one_language: Path, tmp_path: Path
+) -> None:
     """German captions are measured and never learnt from: those of the training pictures are new to the model."""
     plain = [
         "image.augment.name=none",
@@ -152,12 +140,14 @@ def test_a_language_without_annotation_is_learnt(carried: list[str], dataset: Pa
     ]
     config = train(
         "lingvis_sparse",
-        dataset,
+        one_language,
         tmp_path / "run",
         overrides=[*SMALL, *plain, "training.epochs=10", "training.sampling.passes=4", *carried],
     )
     assert config["languages"] == ["en", "de"]
-    german = evaluate_runs([tmp_path / "run"], dataset, split="train", languages=["de"])["languages"]["de"]
+    german = evaluate_runs([tmp_path / "run"], one_language, split="train", languages=["de"])["languages"][
+        "de"
+    ]
     assert german["images"] == 19
     assert german["chance"] < 30
     assert german["mR"] > 50

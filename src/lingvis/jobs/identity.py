@@ -31,7 +31,11 @@ def run_identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
     parts += _source(recipe, fitted=fitted)
     if recipe.data.annotated:
         parts.append(checksum(Path(recipe.data.annotated)))
-    if recipe.pseudo.weight:
+    if recipe.pseudo.weight and recipe.pseudo.teachers:
+        for run in map(Path, recipe.pseudo.teachers):
+            read_config(run)
+            parts += [checksum(run / CONFIG), checksum(run / WEIGHTS)]
+    elif recipe.pseudo.weight:
         folder = dataset.detections_dir / (recipe.pseudo.detections or REGIONS)
         files = [folder / FILE, *sorted((dataset.path / LABELS).glob("*.csv"))]
         parts += [checksum(file) for file in files if file.is_file()]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from lingvis.config import Recipe
@@ -17,6 +18,7 @@ from lingvis.data.semantics import pseudo_captions, table_file
 from lingvis.data.semantics.captions import LABEL_LANGUAGE
 from lingvis.data.sparse import SparseSplit, draw_captions, draw_sparse, named_images
 from lingvis.errors import UserError
+from lingvis.jobs.teachers import Taught, Teachers
 
 Ints = NDArray[np.int64]
 
@@ -24,7 +26,8 @@ Ints = NDArray[np.int64]
 @dataclass(frozen=True, slots=True)
 class Lessons:
     """texts[n] is in langs[n] and about images[groups[n]], or about a picture that is not there where groups[n] is
-    beyond. captions: people's, which come first; pseudo: where those of detectors begin, at the end.
+    beyond. captions: people's, which come first; pseudo: where those of detectors begin, at the end, or those that
+    teachers found, with `taught`.
     """
 
     captions: Captions
@@ -33,10 +36,13 @@ class Lessons:
     langs: list[str]
     groups: Ints
     pseudo: int
+    taught: Taught | None = None
 
 
-def find_lessons(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> Lessons:
-    """What a recipe learns from in a dataset."""
+def find_lessons(
+    recipe: Recipe, dataset: Dataset, languages: Sequence[str], device: torch.device | None = None
+) -> Lessons:
+    """What a recipe learns from in a dataset; device: where its teachers work."""
     data, seed = recipe.data, recipe.training.seed
     annotated = _annotated_languages(recipe, languages)
     whole = draw_captions(dataset.captions("train", annotated), data.captions, seed)
@@ -59,8 +65,21 @@ def find_lessons(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> 
             texts.append(text)
             langs.append(lang)
             groups.append(group)
-    pseudo = len(texts)
-    if recipe.pseudo.weight:
+    pseudo, taught = len(texts), None
+    if recipe.pseudo.weight and recipe.pseudo.teachers:
+        alone = slice(len(captions.texts), pseudo)
+        if not texts[alone]:
+            raise UserError(
+                f"pseudo.teachers look for sentences without a picture, and {dataset.path} has none; add "
+                "text-only.jsonl, or leave pseudo.teachers out"
+            )
+        teachers = Teachers([Path(run) for run in recipe.pseudo.teachers], dataset, languages, device)
+        about = np.asarray(groups[alone], np.int64) - len(images)
+        taught = teachers.find(images, len(captions.images), texts[alone], langs[alone], about)
+        texts += [texts[alone.start + row] for row in taught.rows]
+        langs += [langs[alone.start + row] for row in taught.rows]
+        groups += taught.places.tolist()
+    elif recipe.pseudo.weight:
         spoken = _with_labels(dataset, languages) if data.annotated_languages else languages
         made = pseudo_captions(dataset, spoken, detections=recipe.pseudo.detections or None)
         for lang, of_image in made.items():
@@ -75,7 +94,7 @@ def find_lessons(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> 
                 "which `lingvis features detect` keeps a region, or set pseudo.weight = 0"
             )
     _check_spoken(languages, langs)
-    return Lessons(captions, images, texts, langs, np.asarray(groups, np.int64), pseudo)
+    return Lessons(captions, images, texts, langs, np.asarray(groups, np.int64), pseudo, taught)
 
 
 def _annotated_languages(recipe: Recipe, languages: Sequence[str]) -> Sequence[str]:

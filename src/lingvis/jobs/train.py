@@ -130,7 +130,7 @@ def prepare(
 ) -> tuple[Embedder, RetrievalTask, Sampler]:
     """Everything that a step touches, on the device."""
     languages = recipe.data.languages or dataset.languages
-    lessons = find_lessons(recipe, dataset, languages)
+    lessons = find_lessons(recipe, dataset, languages, device)
     dataset.captions("val", languages)  # missing validation captions are found now, not after an epoch
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(*vocabulary_sentences(recipe, dataset, lessons))
@@ -174,6 +174,8 @@ def prepare(
     sampler = build_sampler(recipe, table)
     pseudo = build_pseudo(recipe, lessons.groups, lessons.texts, first=lessons.pseudo)
     if pseudo is not None:
+        if lessons.taught is not None:
+            pseudo = pseudo.taught_by(lessons.taught.images, lessons.taught.texts, device)
         sampler = WithPseudo(sampler, pseudo, bank.langs[lessons.pseudo :], recipe.training.batch_size)
     terms = build_terms(
         recipe,

@@ -6,7 +6,7 @@ entry of minus infinity that is not positive takes no part: it is nobody's negat
 
 from __future__ import annotations
 
-from lingvis.objectives.contrastive import Contrastive
+from lingvis.objectives.contrastive import Contrastive, Distilled
 from lingvis.objectives.domains import DomainAdversaries, Domains
 from lingvis.objectives.masked import MaskedCrossLanguage, Views, hide_words
 from lingvis.objectives.ranking import OBJECTIVES, Ranking
@@ -17,6 +17,7 @@ __all__ = [
     "OBJECTIVES",
     "TERMS",
     "Contrastive",
+    "Distilled",
     "DomainAdversaries",
     "Domains",
     "LanguageAdversary",

@@ -114,6 +114,16 @@ def _pseudo_problems(values: Mapping[str, Any]) -> list[str]:
         problems.append(
             "pseudo.weight is above 0, but pseudo.objective names none; give one, such as that of a3vse"
         )
+    distilled = lookup(values, "pseudo.objective.name") == "distilled"
+    if lookup(values, "pseudo.weight") and distilled != bool(lookup(values, "pseudo.teachers")):
+        problems.append(
+            "pseudo.teachers and pseudo.objective.name = distilled belong together; give both, with data.text_only = "
+            "true, or neither"
+        )
+    elif distilled and not lookup(values, "data.text_only"):
+        problems.append(
+            "pseudo.teachers find sentences without a picture; set data.text_only = true and training.sampling.text_only"
+        )
     terms = lookup(values, "terms")
     names = [lookup(values, f"terms.{name}.name") for name in terms] if isinstance(terms, dict) else []
     if lookup(values, "pseudo.weight") and "masked_pairs" in names:

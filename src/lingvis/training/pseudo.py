@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from lingvis.training.sampling import Sampler
 
@@ -19,7 +20,8 @@ class PseudoCaptions:
     """Captions from number `first` on are of detectors.
 
     groups: which picture each of these is about; wordings: equal where two say the same in the same language.
-    weight and objective: see PseudoSection.
+    weight and objective: see PseudoSection. teachers: their vectors of all pictures and of these captions, half
+    precision, where captions were found by teachers; a picture then comes with one of its captions.
     """
 
     first: int
@@ -27,6 +29,22 @@ class PseudoCaptions:
     wordings: Ints
     weight: float
     objective: nn.Module
+    teachers: tuple[Tensor, Tensor] | None = None
+
+    def taught_by(
+        self, images: NDArray[np.float32], texts: NDArray[np.float32], device: torch.device
+    ) -> PseudoCaptions:
+        """The same with the vectors of teachers, on the device."""
+        vectors = torch.from_numpy(images).half().to(device), torch.from_numpy(texts).half().to(device)
+        return replace(self, teachers=vectors)
+
+    def targets(self, images: Ints, rows: Ints) -> Tensor:
+        """The teachers' scores, float32 [images, rows]."""
+        assert self.teachers is not None
+        device = self.teachers[0].device
+        places = (torch.from_numpy(each).to(device) for each in (images, rows - self.first))
+        image_emb, text_emb = (each[place] for each, place in zip(self.teachers, places, strict=True))
+        return image_emb.float() @ text_emb.float().T
 
     def matches(self, images: Ints, rows: Ints) -> Bools:
         """Which picture each caption fits, bool [images, rows]: its own, and every one that is described alike.
@@ -49,6 +67,7 @@ class WithPseudo:
         order = np.lexsort((langs, captions.groups))
         self._rows = captions.first + order
         self._langs = langs[order]
+        self._one = captions.teachers is not None
         _, starts, counts = np.unique(captions.groups[order], return_index=True, return_counts=True)
         self._starts, self._counts = starts, counts
         self._pictures = min(pictures, len(starts))
@@ -64,15 +83,21 @@ class WithPseudo:
         needed, there = len(batches) * self._pictures, len(self._starts)
         order = np.concatenate([generator.permutation(there) for _ in range(-(-needed // there))])
         return [
-            np.concatenate([batch, self._captions(order[place : place + self._pictures])])
+            np.concatenate([batch, self._captions(order[place : place + self._pictures], generator)])
             for batch, place in zip(batches, range(0, needed, self._pictures), strict=True)
         ]
 
-    def _captions(self, pictures: Ints) -> Ints:
-        """All captions of pictures, those of one language together; a picture that comes twice counts once."""
+    def _captions(self, pictures: Ints, generator: np.random.Generator) -> Ints:
+        """All captions of pictures, or one of each; those of one language together.
+
+        A picture that comes twice counts once.
+        """
         pictures = np.unique(pictures)
         counts = self._counts[pictures]
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        places = np.repeat(self._starts[pictures], counts) + within
+        if self._one:
+            places = self._starts[pictures] + generator.integers(counts)
+        else:
+            within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            places = np.repeat(self._starts[pictures], counts) + within
         rows: Ints = self._rows[places[np.argsort(self._langs[places], kind="stable")]]
         return rows

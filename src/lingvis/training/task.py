@@ -119,9 +119,11 @@ class RetrievalTask(nn.Module):
             )
             total = matching
             if people < len(rows):
-                total = self._with_pseudo(
-                    matching, image_emb, text_emb[people:], positives[:, people:], clock
-                )
+                wanted = positives[:, people:]
+                if self._pseudo is not None and self._pseudo.teachers is not None:
+                    wanted = self._pseudo.targets(images, rows[people:])
+                there = positives[:, people:].any(dim=1, keepdim=True)
+                total = self._with_pseudo(matching, image_emb, text_emb[people:], there, wanted, clock)
         else:
             image_emb, text_emb, average, hidden_emb, aligned = self._encode_masked(rows, images)
             matching, blind = self._matching(image_emb, text_emb, positives, rows, clock)
@@ -140,13 +142,21 @@ class RetrievalTask(nn.Module):
         return Loss(total, matching, blind)
 
     def _with_pseudo(
-        self, matching: Tensor, image_emb: Tensor, text_emb: Tensor, positives: Tensor, clock: Clock
+        self,
+        matching: Tensor,
+        image_emb: Tensor,
+        text_emb: Tensor,
+        there: Tensor,
+        wanted: Tensor,
+        clock: Clock,
     ) -> Tensor:
-        """The objective of people's captions and that of detectors' together."""
+        """The objective of people's captions and that of detectors' together.
+
+        there: which pictures have some; wanted: which captions fit, or the scores that teachers give.
+        """
         assert self._pseudo is not None
         scores = self.model.similarity(image_emb.float(), text_emb.float())
-        there = positives.any(dim=1, keepdim=True)
-        found: Tensor = self._pseudo.objective(scores.masked_fill(~there, -torch.inf), positives, clock)
+        found: Tensor = self._pseudo.objective(scores.masked_fill(~there, -torch.inf), wanted, clock)
         return (1 - self._pseudo.weight) * matching + self._pseudo.weight * found
 
     @staticmethod

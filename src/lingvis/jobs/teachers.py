@@ -1,0 +1,96 @@
+"""Trained models that teach another one: what they make of pictures that nobody described."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from lingvis.data.dataset import Dataset
+from lingvis.embedder import Embedder
+from lingvis.errors import UserError, choices
+from lingvis.stored import StoredEmbedder
+
+FOUND = 5  # sentences in each language that a picture may be shown with
+BLOCK = 1024  # pictures that are compared with all sentences at once
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """Sentences that teachers found: rows[n] of all sentences for picture places[n].
+
+    images and texts: unit vectors of all pictures [images, dim] and of the found sentences [found, dim]; their inner
+    product is the mean of the teachers' scores.
+    """
+
+    rows: Ints
+    places: Ints
+    images: Floats
+    texts: Floats
+
+
+class Teachers:
+    """Several models as one: its score is the mean of theirs."""
+
+    def __init__(
+        self, runs: Sequence[Path], dataset: Dataset, languages: Sequence[str], device: torch.device | None
+    ) -> None:
+        where = None if device is None else str(device)
+        self._models = [StoredEmbedder.open(Embedder.load(run, device=where), dataset) for run in runs]
+        for model in self._models:
+            if not (model.inner_product and model.pooled):
+                raise UserError(
+                    f"teacher {model.name} has no single vector for a picture; name models with similarity.name = cosine"
+                )
+            unknown = set(languages) - set(model.languages)
+            if unknown:
+                raise UserError(
+                    f"teacher {model.name} does not know {choices(unknown)}; train it with these languages, or leave "
+                    "them out with data.languages"
+                )
+
+    def find(
+        self, images: Sequence[str], undescribed: int, texts: Sequence[str], langs: Sequence[str], about: Ints
+    ) -> Taught:
+        """Sentences for all pictures from number `undescribed` on.
+
+        about: what each sentence is about, numbers from 0 on. Sentences about one thing are found together, by the mean
+        of their vectors; of the FOUND best the first sentence of each language is taken.
+        """
+        image_emb = self._joint([model.embed_images(images) for model in self._models])
+        text_emb = self._joint([model.embed_texts(texts, langs) for model in self._models])
+        things = np.zeros((int(about.max()) + 1, text_emb.shape[1]), np.float32)
+        np.add.at(things, about, text_emb)
+        things /= np.linalg.norm(things, axis=1, keepdims=True).clip(min=1e-12)
+        best = np.concatenate(
+            [
+                np.argsort(-(image_emb[start : start + BLOCK] @ things.T), axis=1, kind="stable")[:, :FOUND]
+                for start in range(undescribed, len(images), BLOCK)
+            ]
+        )
+        first = _first_of_each_language(about, langs)
+        rows, places = [], []
+        for place, found in enumerate(best, start=undescribed):
+            own = [row for thing in found for row in first[thing]]
+            rows += own
+            places += [place] * len(own)
+        return Taught(np.array(rows), np.array(places), image_emb, text_emb[rows])
+
+    @staticmethod
+    def _joint(vectors: Sequence[Floats]) -> Floats:
+        joint: Floats = np.concatenate(vectors, axis=1) / np.float32(len(vectors) ** 0.5)
+        return joint
+
+
+def _first_of_each_language(about: Ints, langs: Sequence[str]) -> list[list[int]]:
+    found: list[dict[str, int]] = [{} for _ in range(int(about.max()) + 1)]
+    for row, (thing, lang) in enumerate(zip(about.tolist(), langs, strict=True)):
+        found[thing].setdefault(lang, row)
+    return [list(each.values()) for each in found]

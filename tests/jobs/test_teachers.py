@@ -1,0 +1,148 @@
+"""Trained models teach another one with the sentences that they find for pictures without captions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lingvis.data.dataset import Dataset
+from lingvis.embedder import Embedder
+from lingvis.errors import UserError
+from lingvis.features.store import FeatureStore
+from lingvis.jobs.evaluate import evaluate_runs
+from lingvis.jobs.lessons import find_lessons
+from lingvis.jobs.teachers import FOUND
+from lingvis.jobs.train import prepare, train
+from lingvis.recipes.build import load_recipe
+from lingvis.stored import StoredEmbedder
+from lingvis.types import Clock
+
+from .test_one_language import SMALL
+
+ALONE = [*SMALL, "pseudo.weight=0.0", "training.epochs=1", "training.sampling.passes=2"]
+
+
+@pytest.fixture(scope="module")
+def teachers(one_language: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    found = [tmp_path_factory.mktemp("teachers") / str(seed) for seed in (0, 1)]
+    for seed, run in enumerate(found):
+        train("lingvis_sparse", one_language, run, overrides=[*ALONE, f"training.seed={seed}"], device="cpu")
+    return found
+
+
+def taught(teachers: list[Path], *more: str) -> list[str]:
+    runs = ", ".join(f"'{run}'" for run in teachers)
+    distilled = ["pseudo.objective.name=distilled", "pseudo.objective.temperature=0.05"]
+    return [*ALONE, "pseudo.weight=0.5", f"pseudo.teachers=[{runs}]", *distilled, *more]
+
+
+def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
+    one_language: Path,
+    teachers: list[Path],
+) -> None:
+    opened = Dataset.open(one_language)
+    lessons = find_lessons(load_recipe("lingvis_sparse", taught(teachers)), opened, ["en", "de"])
+    assert lessons.taught is not None
+    models = [StoredEmbedder.open(Embedder.load(run, device="cpu"), opened) for run in teachers]
+    image_emb = [model.embed_images(lessons.images) for model in models]
+    alone = opened.text_only()
+    for place in range(len(lessons.captions.images), len(lessons.images)):
+        scores = {}
+        for row in alone:
+            said = [(lang, text) for lang, texts in row.captions.items() for text in texts]
+            vectors = np.concatenate(
+                [
+                    model.embed_texts([text for _, text in said], [lang for lang, _ in said])
+                    for model in models
+                ],
+                1,
+            ).sum(axis=0)
+            scores[row.id] = float(np.concatenate([each[place] for each in image_emb]) @ vectors) / float(
+                np.linalg.norm(vectors)
+            )
+        best = sorted(scores, key=lambda each: -scores[each])[:FOUND]
+        expected = {(lang, text) for row in alone if row.id in best for lang, (text,) in row.captions.items()}
+        mine = np.flatnonzero(lessons.groups[lessons.pseudo :] == place) + lessons.pseudo
+        assert {(lessons.langs[n], lessons.texts[n]) for n in mine} == expected
+        some = int(mine[0])
+        wanted = np.mean(
+            [
+                each[place] @ model.embed_texts([lessons.texts[some]], [lessons.langs[some]])[0]
+                for each, model in zip(image_emb, models, strict=True)
+            ]
+        )
+        got = lessons.taught.images[place] @ lessons.taught.texts[some - lessons.pseudo]
+        assert got == pytest.approx(wanted, abs=1e-5)
+
+
+def test_a_step_has_one_found_sentence_a_picture_and_asks_for_the_teachers_scores(
+    one_language: Path,
+    teachers: list[Path],
+    tmp_path: Path,
+) -> None:
+    opened, store = Dataset.open(one_language), FeatureStore.open(one_language / "features" / "toy-grid")
+    totals = []
+    for weight in (0.5, 0.25):
+        values = taught(teachers, "training.precision=float32", f"pseudo.weight={weight}")
+        recipe = load_recipe("lingvis_sparse", values)
+        _, task, sampler = prepare(recipe, opened, store, tmp_path, torch.device("cpu"))
+        rows = sampler.epoch(0, 0)[0]
+        with torch.no_grad():
+            loss = task.eval().loss(rows, Clock())
+        totals.append(float(loss.total))
+    lessons = find_lessons(recipe, opened, ["en", "de"])
+    found = rows[rows >= lessons.pseudo]
+    assert sorted(lessons.groups[found]) == list(range(len(lessons.captions.images), len(lessons.images)))
+    drawn = {tuple(each[each >= lessons.pseudo]) for n in range(4) for each in sampler.epoch(0, n)}
+    assert len(drawn) > 1  # another one of the found sentences each time
+    images = np.unique(lessons.groups[found])
+    assert lessons.taught is not None
+    wanted = lessons.taught.images[images] @ lessons.taught.texts[found - lessons.pseudo].T
+    with torch.no_grad():
+        image_emb, text_emb, _ = task._encode(found, images)
+        own, others = image_emb @ text_emb.T / 0.05, torch.from_numpy(wanted) / 0.05
+        missed = [-(others.softmax(dim) * own.log_softmax(dim)).sum(dim).mean() for dim in (0, 1)]
+        distilled = float(torch.stack(missed).mean())
+    assert totals[0] - totals[1] == pytest.approx(0.25 * (distilled - float(loss.matching)), rel=1e-2)
+
+
+def test_a_taught_model_learns_and_is_loaded_again(
+    one_language: Path, teachers: list[Path], tmp_path: Path
+) -> None:
+    config = train(
+        "lingvis_sparse",
+        one_language,
+        tmp_path / "run",
+        overrides=taught(teachers, "training.epochs=8"),
+        device="cpu",
+    )
+    found = evaluate_runs([tmp_path / "run"], one_language, split="val", device="cpu")["languages"]
+    mean = sum(each["mR"] for each in found.values()) / len(found)
+    assert mean == pytest.approx(config["training"]["validation_mR"])
+    assert mean > sum(each["chance"] for each in found.values()) / len(found)
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["pseudo.objective.name=contrastive", "pseudo.objective.temperature=0.1"], "belong together"),
+        (["pseudo.teachers=[]"], "belong together"),
+        (["data.text_only=false", "training.sampling.text_only=0.0"], "find sentences without a picture"),
+        (["pseudo.teachers=['nowhere']"], "nowhere"),
+        (["data.languages=['en', 'de', 'zh']"], "no sentence|does not know zh"),
+    ],
+)
+def test_wrong_values_get_a_sentence(
+    more: list[str],
+    sentence: str,
+    one_language: Path,
+    teachers: list[Path],
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        train(
+            "lingvis_sparse", one_language, tmp_path / "run", overrides=taught(teachers, *more), device="cpu"
+        )
