@@ -124,7 +124,7 @@ def test_distilled_equals_a_naive_loop_and_passes_over_what_is_not_there() -> No
     total += sum(missed(*each) for each in columns) / 3 / 2
     loss = Distilled(temperature=tau)(scores, taught)
     assert float(loss.detach()) == pytest.approx(total)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert scores.grad is not None and scores.grad.isfinite().all()
     assert (scores.grad[2] == 0).all()
 
@@ -132,5 +132,5 @@ def test_distilled_equals_a_naive_loop_and_passes_over_what_is_not_there() -> No
 def test_distilled_is_lowest_where_the_scores_are_the_teachers() -> None:
     taught = torch.randn(5, 6, dtype=torch.float64)
     scores = taught.clone().requires_grad_()
-    Distilled(temperature=0.1)(scores, taught).backward()  # type: ignore[no-untyped-call]
+    Distilled(temperature=0.1)(scores, taught).backward()
     torch.testing.assert_close(scores.grad, torch.zeros(5, 6, dtype=torch.float64))
