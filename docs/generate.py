@@ -17,8 +17,8 @@ from language_tables import consistency, languages_summary, languages_table
 from plots import draw
 from records import Records
 from scale_tables import hundred_million, measured_speed
-from search_tables import crashes, engines, load, typed
-from sparse_tables import one_language, sparse, sparse_choice, suggestion
+from search_tables import crashes, engines, load, rerank, typed
+from sparse_tables import one_language, sparse, sparse_choice, sparse_gap, suggestion
 from studies import (
     dictionary_coverage,
     dictionary_rules,
@@ -240,7 +240,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "alignment": lambda: alignment(RESULTS / "alignment"),
     "transfer": lambda: transfer(RESULTS / "transfer"),
     "new-language": lambda: new_language(RESULTS / "new-language"),
+    "rerank": lambda: rerank(RESULTS / "rerank"),
     "sparse": lambda: sparse(RESULTS / "sparse"),
+    "sparse-gap": lambda: sparse_gap(RESULTS / "sparse"),
     "sparse-choice": lambda: sparse_choice(RESULTS / "sparse"),
     "suggest": lambda: suggestion(RESULTS / "sparse"),
     "one-language": lambda: one_language(RESULTS / "sparse"),

@@ -11,6 +11,30 @@ from lingvis.bench.search_report import COLUMNS, LEGEND, engine_rows, typed_line
 
 MISSING = "Not measured yet."
 CRASHES = ("crash.json", "crash-postgres.json")
+RECALLS = ("R@1", "R@5", "R@10")
+
+
+def rerank(folder: Path) -> str:
+    """Recall before and after, and what a question takes."""
+    records = [read(folder / f"{split}.json") for split in ("val", "test")]
+    labels = {
+        "first": "as found",
+        "second": "first 100 by the second model alone",
+        "both": "first 100 by both, as `--rerank` does",
+    }
+    rows = [
+        [label, *(f"{record['text_to_image'][name][key]:.1f}" for record in records for key in RECALLS)]
+        for name, label in labels.items()
+    ]
+    head = ["order", *(f"{record['split']} {key}" for record in records for key in RECALLS)]
+    took = records[-1]["search"]
+    times = (
+        f"A whole search of {records[-1]['pictures']:,} pictures whose vectors are known takes "
+        f"{took['alone_ms']['p50']:.0f} ms (p50; p95 {took['alone_ms']['p95']:.0f}) without, "
+        f"{took['reranked_ms']['p50']:.0f} ms (p95 {took['reranked_ms']['p95']:.0f}) with re-ranking; "
+        f"{took['questions']} questions, {_machine(records[-1])}."
+    )
+    return f"{table(head, rows)}\n\n{times}"
 
 
 def engines(folder: Path) -> str:

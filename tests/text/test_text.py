@@ -12,7 +12,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.text.characters import CharacterTokenizer
 from lingvis.text.segment import words
 from lingvis.text.tokenizers import END, MASK, PAD, START, UNKNOWN, WordTokenizer
-from lingvis.text.words import WordEmbedding
+from lingvis.text.words import PretrainedEmbedding, WordEmbedding
 from lingvis.types import TextBatch
 
 
@@ -170,3 +170,22 @@ def test_words_rest_in_evaluation() -> None:
     batch, tokenizer = many(3)
     part = ChangeWords(vocabulary=tokenizer.vocabulary, p=1.0, masked=1.0, replaced=0.0).eval()
     assert part(batch) is batch
+
+
+def test_pretrained_words_start_from_their_vectors_and_others_at_random() -> None:
+    vocabulary = fitted().vocabulary
+    vectors = np.random.default_rng(0).normal(0, 3, (vocabulary.size, 4)).astype(np.float32)
+    vectors[: len(vocabulary.special) + 1] = 0  # special ones and the first word have none
+    torch.manual_seed(0)
+    found = PretrainedEmbedding(vocabulary=vocabulary, dim=4, vectors=vectors).table.weight.detach()
+    torch.manual_seed(0)
+    plain = WordEmbedding(vocabulary=vocabulary, dim=4).table.weight.detach()
+    first = len(vocabulary.special) + 1
+    torch.testing.assert_close(found[:first], plain[:first], rtol=0, atol=0)
+    known = torch.from_numpy(vectors[first:])
+    scale = found[first, 0] / known[0, 0]
+    torch.testing.assert_close(found[first:], known * scale)
+    assert float(found[first:].std()) == pytest.approx(0.1 / 3**0.5, rel=1e-5)  # as wide as U(-0.1, 0.1)
+    assert torch.equal(PretrainedEmbedding(vocabulary=vocabulary, dim=4).table.weight[0], torch.zeros(4))
+    with pytest.raises(UserError, match=r"text\.words\.dim is 5, but the stored word vectors have 4 values"):
+        PretrainedEmbedding(vocabulary=vocabulary, dim=5, vectors=vectors)
