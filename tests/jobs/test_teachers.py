@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +76,7 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
                 for each, model in zip(image_emb, models, strict=True)
             ]
         )
-        got = lessons.taught.images[place] @ lessons.taught.texts[some - lessons.pseudo]
+        got = lessons.taught.images[place] @ lessons.taught.texts[lessons.taught.rows[some - lessons.pseudo]]
         assert got == pytest.approx(wanted, abs=1e-5)
 
 
@@ -100,7 +102,9 @@ def test_a_step_has_one_found_sentence_a_picture_and_asks_for_the_teachers_score
     assert len(drawn) > 1  # another one of the found sentences each time
     images = np.unique(lessons.groups[found])
     assert lessons.taught is not None
-    wanted = lessons.taught.images[images] @ lessons.taught.texts[found - lessons.pseudo].T
+    wanted = (
+        lessons.taught.images[images] @ lessons.taught.texts[lessons.taught.rows[found - lessons.pseudo]].T
+    )
     with torch.no_grad():
         image_emb, text_emb, _ = task._encode(found, images)
         own, others = image_emb @ text_emb.T / 0.05, torch.from_numpy(wanted) / 0.05
@@ -125,14 +129,62 @@ def test_a_taught_model_learns_and_is_loaded_again(
     assert mean > sum(each["chance"] for each in found.values()) / len(found)
 
 
+def test_things_said_in_no_language_of_the_run_are_not_found(
+    one_language: Path, teachers: list[Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for part in ("images", "features", "captions.jsonl"):
+        (folder / part).symlink_to(one_language / part)
+    lines = (one_language / "text-only.jsonl").read_text(encoding="utf-8")
+    foreign = "".join(
+        json.dumps({"id": f"f{n}", "captions": {"fr": ["un chien"]}}) + "\n" for n in range(2 * FOUND)
+    )
+    (folder / "text-only.jsonl").write_text(foreign + lines, encoding="utf-8")
+    found = [
+        find_lessons(load_recipe("lingvis_sparse", taught(teachers)), Dataset.open(each), ["en", "de"])
+        for each in (one_language, folder)
+    ]
+    assert found[0].texts[found[0].pseudo :] == found[1].texts[found[1].pseudo :]
+    (folder / "text-only.jsonl").write_text(foreign, encoding="utf-8")
+    with pytest.raises(UserError, match=r"has none in en, de; add some to text-only\.jsonl"):
+        find_lessons(load_recipe("lingvis_sparse", taught(teachers)), Dataset.open(folder), ["en", "de"])
+
+
+def test_a_teacher_needs_its_weights_and_one_vector_a_picture(
+    one_language: Path, teachers: list[Path], tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(teachers[0], broken)
+    (broken / "model.safetensors").unlink()
+    with pytest.raises(UserError, match="lacks its"):
+        train("lingvis_sparse", one_language, tmp_path / "run", overrides=taught([broken]), device="cpu")
+    small = [
+        "data.features=toy-grid",
+        "image.encoder.dim=8",
+        "text.encoder.dim=8",
+        "text.tokenizer.min_count=1",
+    ]
+    scan = tmp_path / "scan"
+    train("scan_t2i", one_language, scan, overrides=[*small, "training.epochs=1"], device="cpu")
+    with pytest.raises(UserError, match="teacher scan has no single vector"):
+        train("lingvis_sparse", one_language, tmp_path / "run", overrides=taught([scan]), device="cpu")
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
         (["pseudo.objective.name=contrastive", "pseudo.objective.temperature=0.1"], "belong together"),
         (["pseudo.teachers=[]"], "belong together"),
         (["data.text_only=false", "training.sampling.text_only=0.0"], "find sentences without a picture"),
+        (["pseudo.weight=0.0"], "pseudo.weight is 0; set it above 0"),
+        (["pseudo.detections=global"], "leave one of them out"),
+        (
+            ["terms.sentences.objective.name=distilled", "terms.sentences.objective.temperature=0.1"],
+            "only captions of",
+        ),
         (["pseudo.teachers=['nowhere']"], "nowhere"),
-        (["data.languages=['en', 'de', 'zh']"], "no sentence|does not know zh"),
+        (["data.languages=['en', 'de', 'zh']"], "does not know zh"),
     ],
 )
 def test_wrong_values_get_a_sentence(

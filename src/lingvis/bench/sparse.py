@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def run_sparse_study(
     features = load_recipe("vsepp", values).data.features
     dataset, store = open_with_features(dataset_path, features)
     ablated = ("a3vse", *ABLATIONS) if ablations else ()
-    _check_regions(dataset, {*chosen, *ablated}, tags)
+    _check_regions(dataset, {*chosen, *ablated}, values, tags)
     setting = Setting(
         dataset=dataset_path,
         dataset_sha256=dataset.fingerprint,
@@ -121,14 +122,18 @@ def _check(
         raise UserError(f"--at-once is {at_once}; give 1 or more")
 
 
-def _check_regions(dataset: Dataset, methods: Collection[str], tags: str) -> None:
+def _check_regions(dataset: Dataset, methods: Collection[str], overrides: Sequence[str], tags: str) -> None:
     """What detectors saw is there before hours are spent on the runs that need none."""
     if SWAPPED in methods and tags in ("", REGIONS):
         raise UserError(
             f"--tags is {tags!r}, but the ablation {SWAPPED} swaps the regions for other tags; name another set of "
             "detections, such as global"
         )
-    if any(ALL[name].recipe == "a3vse" for name in methods):
-        picture_tags(dataset)
-    if TAGS in methods or SWAPPED in methods:
-        picture_tags(dataset, tags or None)
+    wanted = {tags} if TAGS in methods else set()
+    for name in set(methods) - {TAGS}:
+        own = [each.format(tags=json.dumps(tags)) for each in ALL[name].overrides]
+        pseudo = load_recipe(ALL[name].recipe, [*overrides, *own]).pseudo
+        if pseudo.weight:
+            wanted.add(pseudo.detections)
+    for name in sorted(wanted):
+        picture_tags(dataset, name or None)

@@ -185,8 +185,9 @@ def sparse(
         print_json(records)
         return
     print_table(f"mR, {lang}, split test, by annotation", *sparse_table(records))
-    if ablations:
-        print_table("A3VSE with parts left out, 10 % of the images x 5", *ablation_table(records))
+    columns, rows = ablation_table(records)
+    if rows:
+        print_table("A3VSE with parts left out, 10 % of the images x 5", columns, rows)
     print(f"{out / 'sparse.csv'} and {out / 'sparse.png'} hold all numbers")
 
 

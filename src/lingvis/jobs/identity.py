@@ -32,9 +32,7 @@ def run_identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
     if recipe.data.annotated:
         parts.append(checksum(Path(recipe.data.annotated)))
     if recipe.pseudo.weight and recipe.pseudo.teachers:
-        for run in map(Path, recipe.pseudo.teachers):
-            read_config(run)
-            parts += [checksum(run / CONFIG), checksum(run / WEIGHTS)]
+        parts += [digest for run in recipe.pseudo.teachers for digest in _model(Path(run))]
     elif recipe.pseudo.weight:
         folder = dataset.detections_dir / (recipe.pseudo.detections or REGIONS)
         files = [folder / FILE, *sorted((dataset.path / LABELS).glob("*.csv"))]
@@ -52,11 +50,17 @@ def _source(recipe: Recipe, *, fitted: bool) -> list[str]:
                 "train one with recipe translator_fs and add start.run=FOLDER"
             )
         return []
-    run = Path(recipe.start.run)
-    read_config(run)  # says in a sentence what is wrong with a folder that is no model
-    files = [run / CONFIG, run / WEIGHTS]
+    found = _model(Path(recipe.start.run))
     dictionary = recipe.text.words.options.get("dictionary")
     if dictionary:
         read_dictionary(Path(dictionary))
-        files.append(Path(dictionary))
-    return [checksum(file) for file in files]
+        found.append(checksum(Path(dictionary)))
+    return found
+
+
+def _model(run: Path) -> list[str]:
+    """Checksums of a model folder."""
+    read_config(run)  # says in a sentence what is wrong with a folder that is no model
+    if not (run / WEIGHTS).is_file():
+        raise UserError(f"model {run} lacks its {WEIGHTS}; get the folder again, or name another model")
+    return [checksum(run / name) for name in (CONFIG, WEIGHTS)]

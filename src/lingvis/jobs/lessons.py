@@ -70,8 +70,8 @@ def find_lessons(
         alone = slice(len(captions.texts), pseudo)
         if not texts[alone]:
             raise UserError(
-                f"pseudo.teachers look for sentences without a picture, and {dataset.path} has none; add "
-                "text-only.jsonl, or leave pseudo.teachers out"
+                f"pseudo.teachers look for sentences without a picture, and {dataset.path} has none in "
+                f"{', '.join(languages)}; add some to text-only.jsonl, or leave pseudo.teachers out"
             )
         teachers = Teachers([Path(run) for run in recipe.pseudo.teachers], dataset, languages, device)
         about = np.asarray(groups[alone], np.int64) - len(images)

@@ -175,7 +175,9 @@ def prepare(
     pseudo = build_pseudo(recipe, lessons.groups, lessons.texts, first=lessons.pseudo)
     if pseudo is not None:
         if lessons.taught is not None:
-            pseudo = pseudo.taught_by(lessons.taught.images, lessons.taught.texts, device)
+            pseudo = pseudo.taught_by(
+                lessons.taught.images, lessons.taught.texts, lessons.taught.rows, device
+            )
         sampler = WithPseudo(sampler, pseudo, bank.langs[lessons.pseudo :], recipe.training.batch_size)
     terms = build_terms(
         recipe,

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from lingvis.config import Positive
+from lingvis.config import Count, Positive
 from lingvis.objectives.reversal import ramp, turn_gradient
 from lingvis.objectives.terms import TERMS
 from lingvis.types import Clock
@@ -54,7 +54,7 @@ class DomainAdversaries(nn.Module):
         intra: Weights,
         cross: Weights,
         transitive: Weights,
-        hidden: Annotated[int, Field(ge=0)] = 512,
+        hidden: Count = 512,
         eta: Positive = 10.0,
     ) -> None:
         super().__init__()
@@ -69,8 +69,6 @@ class DomainAdversaries(nn.Module):
         self.discriminators = nn.ModuleDict(
             {
                 name: nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, 1))
-                if hidden
-                else nn.Linear(dim, 1)
                 for name in self._weights
             }
         )

@@ -114,22 +114,44 @@ def _pseudo_problems(values: Mapping[str, Any]) -> list[str]:
         problems.append(
             "pseudo.weight is above 0, but pseudo.objective names none; give one, such as that of a3vse"
         )
-    distilled = lookup(values, "pseudo.objective.name") == "distilled"
-    if lookup(values, "pseudo.weight") and distilled != bool(lookup(values, "pseudo.teachers")):
-        problems.append(
-            "pseudo.teachers and pseudo.objective.name = distilled belong together; give both, with data.text_only = "
-            "true, or neither"
-        )
-    elif distilled and not lookup(values, "data.text_only"):
-        problems.append(
-            "pseudo.teachers find sentences without a picture; set data.text_only = true and training.sampling.text_only"
-        )
+    problems += _teachers_problems(values)
     terms = lookup(values, "terms")
     names = [lookup(values, f"terms.{name}.name") for name in terms] if isinstance(terms, dict) else []
     if lookup(values, "pseudo.weight") and "masked_pairs" in names:
         problems.append(
             "pseudo.weight is above 0, but term masked_pairs hides words of people's captions in every batch; "
             "leave out one of them"
+        )
+    return problems
+
+
+def _teachers_problems(values: Mapping[str, Any]) -> list[str]:
+    """What teachers ask of other sections; a choice without effect would deceive."""
+    terms = lookup(values, "terms")
+    names = terms if isinstance(terms, dict) else {}
+    objectives = ["objective", *(f"terms.{name}.objective" for name in names)]
+    problems = [
+        f"{where}.name is distilled, but only captions of pseudo.teachers have scores to learn from; choose another"
+        for where in objectives
+        if lookup(values, f"{where}.name") == "distilled"
+    ]
+    weight, teachers = lookup(values, "pseudo.weight"), lookup(values, "pseudo.teachers")
+    distilled = lookup(values, "pseudo.objective.name") == "distilled"
+    if teachers and not weight:
+        problems.append("pseudo.teachers are named, but pseudo.weight is 0; set it above 0, such as 0.5")
+    elif weight and distilled != bool(teachers):
+        problems.append(
+            "pseudo.teachers and pseudo.objective.name = distilled belong together; give both or neither"
+        )
+    elif teachers and lookup(values, "pseudo.detections"):
+        problems.append(
+            f"pseudo.detections is {lookup(values, 'pseudo.detections')!r}, but pseudo.teachers find sentences in place of "
+            "captions by detectors; leave one of them out"
+        )
+    elif teachers and not lookup(values, "data.text_only"):
+        problems.append(
+            "pseudo.teachers find sentences without a picture, but data.text_only is false; set it to true, and "
+            "training.sampling.text_only above 0, such as 0.5"
         )
     return problems
 
@@ -179,7 +201,7 @@ def _words_problems(values: Mapping[str, Any]) -> list[str]:
     if vectors and not takes_vectors:
         problems.append(
             f"data.vectors is {vectors!r}, but text.words {words} does not start from word vectors; "
-            "set data.vectors to an empty string, or text.words.name = universal"
+            "set data.vectors to an empty string, or text.words.name = universal or pretrained"
         )
     if takes_vectors and not vectors:
         problems.append(

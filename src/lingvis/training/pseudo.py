@@ -16,12 +16,21 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
+class TeacherVectors:
+    """Vectors of all pictures and of all sentences, and which of these each found caption is."""
+
+    images: Tensor
+    texts: Tensor
+    found: Ints
+
+
+@dataclass(frozen=True, slots=True)
 class PseudoCaptions:
     """Captions from number `first` on are of detectors.
 
     groups: which picture each of these is about; wordings: equal where two say the same in the same language.
-    weight and objective: see PseudoSection. teachers: their vectors of all pictures and of these captions, half
-    precision, where captions were found by teachers; a picture then comes with one of its captions.
+    weight and objective: see PseudoSection. teachers: who found them, if teachers did; a picture then comes with one of
+    its captions.
     """
 
     first: int
@@ -29,22 +38,22 @@ class PseudoCaptions:
     wordings: Ints
     weight: float
     objective: nn.Module
-    teachers: tuple[Tensor, Tensor] | None = None
+    teachers: TeacherVectors | None = None
 
     def taught_by(
-        self, images: NDArray[np.float32], texts: NDArray[np.float32], device: torch.device
+        self, images: NDArray[np.float32], texts: NDArray[np.float32], found: Ints, device: torch.device
     ) -> PseudoCaptions:
-        """The same with the vectors of teachers, on the device."""
-        vectors = torch.from_numpy(images).half().to(device), torch.from_numpy(texts).half().to(device)
-        return replace(self, teachers=vectors)
+        """The same with the vectors of teachers, in half precision on the device; found: the text of each caption."""
+        image_emb, text_emb = (torch.from_numpy(each).half().to(device) for each in (images, texts))
+        return replace(self, teachers=TeacherVectors(image_emb, text_emb, found))
 
     def targets(self, images: Ints, rows: Ints) -> Tensor:
         """The teachers' scores, float32 [images, rows]."""
         assert self.teachers is not None
-        device = self.teachers[0].device
-        places = (torch.from_numpy(each).to(device) for each in (images, rows - self.first))
-        image_emb, text_emb = (each[place] for each, place in zip(self.teachers, places, strict=True))
-        return image_emb.float() @ text_emb.float().T
+        device = self.teachers.images.device
+        texts = torch.from_numpy(self.teachers.found[rows - self.first]).to(device)
+        image_emb = self.teachers.images[torch.from_numpy(images).to(device)]
+        return image_emb.float() @ self.teachers.texts[texts].float().T
 
     def matches(self, images: Ints, rows: Ints) -> Bools:
         """Which picture each caption fits, bool [images, rows]: its own, and every one that is described alike.
