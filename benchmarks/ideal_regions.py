@@ -4,8 +4,8 @@ python benchmarks/ideal_regions.py DATASET ideal.jsonl --wordnet /usr/share/word
 lingvis features detect DATASET --detector regions:ideal.jsonl --name ideal
 lingvis bench sparse DATASET --methods a3vse pseudo.detections=ideal --out results/sparse/ideal
 
-It looks at the captions that the study puts away, so that what is learnt from it is no result: it bounds from above what
-a better detector could bring.
+It looks at the captions that the study puts away, so that what is learnt from it is no result, but an estimate of what a
+better detector could bring.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from plots import draw
 from records import Records
 from scale_tables import hundred_million, measured_speed
 from search_tables import crashes, engines, load, rerank, typed
-from sparse_tables import one_language, sparse, sparse_choice, sparse_gap, suggestion
+from sparse_tables import one_language, sparse, sparse_choice, sparse_gap, sparse_temperature, suggestion
 from studies import (
     dictionary_coverage,
     dictionary_rules,
@@ -243,6 +243,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "rerank": lambda: rerank(RESULTS / "rerank"),
     "sparse": lambda: sparse(RESULTS / "sparse"),
     "sparse-gap": lambda: sparse_gap(RESULTS / "sparse"),
+    "sparse-temperature": lambda: sparse_temperature(RESULTS / "sparse"),
     "sparse-choice": lambda: sparse_choice(RESULTS / "sparse"),
     "suggest": lambda: suggestion(RESULTS / "sparse"),
     "one-language": lambda: one_language(RESULTS / "sparse"),

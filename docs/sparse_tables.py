@@ -37,6 +37,18 @@ VECTORS = {
 }
 
 
+# The records of a small model with 10, 20 and 50 % of the pictures.
+SMALL = {
+    "no s, temperature 0.05": ("no-s-10", "no-s-20", "no-s-50"),
+    "adversaries x 0.1, temperature 1": (None, "t1-20", None),
+    "adversaries x 0.1, temperature 0.05": ("weight-0.1-10", "weight-0.1-20", "weight-0.1-50"),
+    "adversaries x 0.3, temperature 0.05": ("weight-0.3-10", None, None),
+    "adversaries x 1, temperature 0.05": ("weight-1-10", None, None),
+    "adversaries x 0.1, temperature 0.05, s and tags of the picture": ("both-10", None, None),
+    "adversaries x 0.1, temperature 0.05, s of an ideal detector": ("ideal-10", None, None),
+}
+
+
 def sparse(folder: Path) -> str:
     """Tables 1 and 5 of the paper."""
     records = [read(file) for file in sorted(folder.glob("runs/*.json"))]
@@ -87,6 +99,18 @@ def sparse_choice(folder: Path) -> str:
             epochs = ", ".join(str(run["training"]["best_epoch"]) for run in runs)
             rows.append([label, start, mean_spread([_best(run) for run in runs]), epochs])
     return table(["system", "words start", "mR on val", "best epoch"], rows)
+
+
+def sparse_temperature(folder: Path) -> str:
+    """A small A3VSE on val with two temperatures of its attention, and with stronger adversaries."""
+    rows = []
+    for label, names in SMALL.items():
+        runs = [
+            read(folder / "validation" / "small" / f"{name}.json")["runs"][0] if name else None
+            for name in names
+        ]
+        rows.append([label, *(f"{_best(run):.1f}" if run else "" for run in runs)])
+    return table(["A3VSE with 128 dimensions, mR on val", "10 %", "20 %", "50 %"], rows)
 
 
 def suggestion(folder: Path) -> str:
