@@ -29,7 +29,7 @@ def rerank(folder: Path) -> str:
     head = ["order", *(f"{record['split']} {key}" for record in records for key in RECALLS)]
     took = records[-1]["search"]
     times = (
-        f"A whole search of {records[-1]['pictures']:,} pictures whose vectors are known takes "
+        f"A whole search of {records[-1]['pictures']:,} pictures, each known and each question asked once before, takes "
         f"{took['alone_ms']['p50']:.0f} ms (p50; p95 {took['alone_ms']['p95']:.0f}) without, "
         f"{took['reranked_ms']['p50']:.0f} ms (p95 {took['reranked_ms']['p95']:.0f}) with re-ranking; "
         f"{took['questions']} questions, {_machine(records[-1])}."

@@ -44,6 +44,7 @@ OBJECTIVE_OPTIONS: dict[str, dict[str, Any]] = {
     "ranking": {"margin": 0.2, "schedule": "hardest"},
     "top_triplet": {"margin": 0.05, "hardest": 10},
     "contrastive": {"temperature": 0.07},
+    "distilled": {"temperature": 0.1},
 }
 POOLING_OPTIONS: dict[str, dict[str, Any]] = {"attention": {"dim": 4, "heads": 3, "hidden": 2}}
 HEAD_OPTIONS: dict[str, dict[str, Any]] = {
@@ -55,6 +56,7 @@ TOKENIZER_OPTIONS: dict[str, dict[str, Any]] = {"words": {"min_count": 1}, "lang
 # Word parts with the tokenizer that they work on; "words" is the vocabulary of all languages together.
 WORD_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "embedding": ("words", {"dim": WORD_DIM}),
+    "pretrained": ("language_words", {"dim": WORD_DIM}),
     "liwe": ("characters", {"dim": WORD_DIM, "layers": [5]}),
     "char_gru": ("characters", {"dim": WORD_DIM}),
     "ngrams": ("characters", {"dim": WORD_DIM, "buckets": 50}),

@@ -169,6 +169,7 @@ def test_every_registered_objective_prefers_the_right_pairs() -> None:
         "ranking": {"margin": MARGIN, "schedule": "hardest"},
         "top_triplet": {"margin": MARGIN, "hardest": 2},
         "contrastive": {"temperature": 0.1},
+        "distilled": {"temperature": 0.1},
     }
     for entry in OBJECTIVES:
         objective = entry.factory(**options[entry.name])

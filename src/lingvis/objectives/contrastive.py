@@ -79,7 +79,7 @@ class Distilled(nn.Module):
         lowest = torch.finfo(scores.dtype).min
         own, wanted = (
             (each.masked_fill(absent, 0.0) / self.temperature).masked_fill(absent, lowest)
-            for each in (scores, taught)
+            for each in (scores, taught.to(scores.dtype))
         )
         parts = []
         for dim in (0, 1):
