@@ -42,6 +42,8 @@ SMALL = {
     "no s, temperature 0.05": ("no-s-10", "no-s-20", "no-s-50"),
     "adversaries x 0.1, temperature 1": (None, "t1-20", None),
     "adversaries x 0.1, temperature 0.05": ("weight-0.1-10", "weight-0.1-20", "weight-0.1-50"),
+    "adversaries x 0.03, temperature 0.05": (None, None, "weight-0.03-50"),
+    "adversaries x 0.01, temperature 0.05": (None, None, "weight-0.01-50"),
     "adversaries x 0.3, temperature 0.05": ("weight-0.3-10", None, None),
     "adversaries x 1, temperature 0.05": ("weight-1-10", None, None),
     "adversaries x 0.1, temperature 0.05, s and tags of the picture": ("both-10", None, None),
