@@ -214,6 +214,7 @@ def test_all_annotations_are_learnt_from_without_detectors(dataset: Path, tmp_pa
         ({"lang": "de"}, "--lang is de, but s_g matches the names that detectors give, which are in en"),
         ({"tags": "places"}, "detections/places; make them with"),
         ({"tags": "", "ablations": True}, "--tags is '', but the ablation swap-s_g swaps"),
+        ({"methods": ["a3vse"], "overrides": [*SMALL, "pseudo.detections=nothing"]}, "detections/nothing"),
         ({"wordnet": Path("nowhere")}, "data.noun cannot be read"),
         ({"overrides": ["data.features=nothing"]}, "features/nothing"),
         ({"overrides": [*SMALL, "training.epochs=0"]}, "training.epochs"),

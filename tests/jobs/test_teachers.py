@@ -16,6 +16,7 @@ from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
 from lingvis.jobs.evaluate import evaluate_runs
 from lingvis.jobs.lessons import find_lessons
+from lingvis.jobs.start import vocabulary_sentences
 from lingvis.jobs.teachers import FOUND
 from lingvis.jobs.train import prepare, train
 from lingvis.recipes.build import load_recipe
@@ -127,6 +128,17 @@ def test_a_taught_model_learns_and_is_loaded_again(
     mean = sum(each["mR"] for each in found.values()) / len(found)
     assert mean == pytest.approx(config["training"]["validation_mR"])
     assert mean > sum(each["chance"] for each in found.values()) / len(found)
+
+
+def test_a_found_sentence_counts_once_for_the_vocabulary(one_language: Path, teachers: list[Path]) -> None:
+    opened, recipe = Dataset.open(one_language), load_recipe("lingvis_sparse", taught(teachers))
+    lessons = find_lessons(recipe, opened, ["en", "de"])
+    texts, langs = vocabulary_sentences(recipe, opened, lessons)
+    behind = list(zip(lessons.texts[lessons.pseudo :], lessons.langs[lessons.pseudo :], strict=True))
+    assert len(behind) > len(set(behind))  # the same for several pictures
+    said = [pair for pair in zip(texts, langs, strict=True) if pair in behind and pair[1] == "en"]
+    people = list(zip(lessons.captions.texts, lessons.captions.langs, strict=True))
+    assert len(said) == len({pair for pair in behind if pair[1] == "en"}) + sum(p in behind for p in people)
 
 
 def test_things_said_in_no_language_of_the_run_are_not_found(

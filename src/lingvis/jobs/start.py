@@ -35,7 +35,10 @@ def vocabulary_sentences(recipe: Recipe, dataset: Dataset, lessons: Lessons) -> 
     """
     people, annotated = len(lessons.captions.texts), set(lessons.captions.langs)
     alone = [row for row in range(people, lessons.pseudo) if lessons.langs[row] not in annotated]
-    rows = [*range(people), *alone, *range(lessons.pseudo, len(lessons.texts))]
+    behind = np.arange(lessons.pseudo, len(lessons.texts))
+    if lessons.taught is not None:  # found for many pictures, said once
+        behind = behind[np.unique(lessons.taught.rows, return_index=True)[1]]
+    rows = [*range(people), *alone, *behind.tolist()]
     texts, langs = [lessons.texts[row] for row in rows], [lessons.langs[row] for row in rows]
     if recipe.text.words.name == MAPPED:
         stored = _open_vectors(recipe, dataset)

@@ -25,7 +25,7 @@ from lingvis.hardware import processor_name
 from lingvis.image.table import FeatureTable
 from lingvis.jobs.card import model_card
 from lingvis.jobs.identity import run_identity
-from lingvis.jobs.lessons import find_lessons
+from lingvis.jobs.lessons import Lessons, find_lessons
 from lingvis.jobs.source import fit_translator, open_source, take_parts
 from lingvis.jobs.start import ASSIGNMENT, kept_assignment, stored_vectors, vocabulary_sentences, words_start
 from lingvis.recipes.build import (
@@ -45,7 +45,7 @@ from lingvis.training.checkpoint import TrainingState, check_checkpoint
 from lingvis.training.loop import Plan, fit
 from lingvis.training.optimizer import make_optimizer, make_schedule
 from lingvis.training.pretraining import Material
-from lingvis.training.pseudo import WithPseudo
+from lingvis.training.pseudo import PseudoCaptions, WithPseudo
 from lingvis.training.sampling import CaptionTable, Sampler
 from lingvis.training.task import RetrievalTask
 
@@ -172,12 +172,8 @@ def prepare(
     if fresh:
         pretraining.warm_up(model.text.words, material)
     sampler = build_sampler(recipe, table)
-    pseudo = build_pseudo(recipe, lessons.groups, lessons.texts, first=lessons.pseudo)
+    pseudo = _pseudo(recipe, lessons, device)
     if pseudo is not None:
-        if lessons.taught is not None:
-            pseudo = pseudo.taught_by(
-                lessons.taught.images, lessons.taught.texts, lessons.taught.rows, device
-            )
         sampler = WithPseudo(sampler, pseudo, bank.langs[lessons.pseudo :], recipe.training.batch_size)
     terms = build_terms(
         recipe,
@@ -209,6 +205,15 @@ def prepare(
         graphs=recipe.training.graphs,
     ).to(device)
     return embedder, task, sampler
+
+
+def _pseudo(recipe: Recipe, lessons: Lessons, device: torch.device) -> PseudoCaptions | None:
+    """The captions of detectors, or those that teachers found."""
+    captions = build_pseudo(recipe, lessons.groups, lessons.texts, first=lessons.pseudo)
+    taught = lessons.taught
+    if captions is None or taught is None:
+        return captions
+    return captions.taught_by(taught.images, taught.texts, taught.rows, device)
 
 
 def _finish(

@@ -18,8 +18,7 @@ class AttentionHeads(nn.Module):
 
     Huang et al. 2019, Eq. 1: the weight of vector i in head k is softmax over i of temperature * a_ik, with
     a_ik = tanh(P_k mean)^T tanh(Q_k v_i), the mean over the valid vectors, and P_k, Q_k linear maps [hidden, dim].
-    The paper gives no value for the temperature: with 1 the weights of a trained head range over e^(2 hidden), and one
-    vector is all that a head sees.
+    The paper gives no value for the temperature: with 1 the weights of a trained head may range over e^(2 hidden).
     """
 
     def __init__(
