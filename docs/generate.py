@@ -274,6 +274,7 @@ def commands() -> str:
         ["data", "scenes"],
         ["features", "extract"],
         ["features", "detect"],
+        ["features", "join"],
         ["features", "labels"],
         ["vectors", "train"],
         ["vectors", "import"],

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
+
+if TYPE_CHECKING:
+    from lingvis.data.detections import Detections
 
 app = App(name="features", help="Turn pictures into stored feature vectors, once.")
 
@@ -137,10 +140,52 @@ def detect(
     if json:
         print_json(made.model_dump(mode="json"))
         return
-    print(
-        f"{dataset / 'detections' / name}: {made.regions} regions in {made.pictures} pictures, "
-        f"none in {made.empty} of them"
-    )
+    _print_detections(dataset / "detections" / name, made)
+
+
+@app.command
+def join(
+    dataset: Path,
+    /,
+    *detections: str,
+    name: str,
+    wordnet: Path | None = None,
+    most: int = 36,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Put detections together: all regions of the first, and what the others name beside them.
+
+    Parameters
+    ----------
+    dataset: Path
+        The dataset folder.
+    detections: str
+        Names of the folders below detections/, such as `regions global`.
+    name: str
+        Name of the folder for the outcome.
+    wordnet: Path
+        The folder of WordNet's files: a name that nobody writes gets a general one beside it, "Saluki dog".
+    most: int
+        Keep at most so many regions a picture, the surest.
+    force: bool
+        Replace detections that were made in another way.
+    json: bool
+        Print the manifest as JSON.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.data.dataset import Dataset
+    from lingvis.features.join import join as run
+
+    made = run(Dataset.open(dataset), detections, name=name, wordnet=wordnet, most=most, force=force)
+    if json:
+        print_json(made.model_dump(mode="json"))
+        return
+    _print_detections(dataset / "detections" / name, made)
+
+
+def _print_detections(folder: Path, made: Detections) -> None:
+    print(f"{folder}: {made.regions} regions in {made.pictures} pictures, none in {made.empty} of them")
     frequent = [f"{label} {count}" for label, count in list(made.labels.items())[:10]]
     print(f"  {len(made.labels)} labels: {', '.join(frequent)}{' ...' if len(made.labels) > 10 else ''}")
     for broken in made.broken:

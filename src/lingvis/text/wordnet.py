@@ -66,7 +66,7 @@ class WordNet:
 def _read_synsets(file: Path) -> dict[str, list[tuple[str, ...]]]:
     """Word -> its synsets. A line: offset, file, kind, count of words (hexadecimal), each word and its number, ..."""
     found: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
-    for number, line in _lines(file):
+    for number, line in data_lines(file):
         fields = line.split(" | ")[0].split()
         try:
             count = int(fields[3], 16)
@@ -85,13 +85,13 @@ def _read_synsets(file: Path) -> dict[str, list[tuple[str, ...]]]:
 def _read_exceptions(file: Path) -> dict[str, list[str]]:
     """Irregular form -> its base forms."""
     found = {}
-    for _, line in _lines(file):
+    for _, line in data_lines(file):
         form, *bases = (word.replace("_", " ") for word in line.split())
         found[form] = bases
     return found
 
 
-def _lines(file: Path) -> Iterator[tuple[int, str]]:
+def data_lines(file: Path) -> Iterator[tuple[int, str]]:
     """Numbered lines of a file, without the licence, which is indented."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

@@ -1,0 +1,107 @@
+"""Several detections of a dataset as one, with words that people use."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lingvis.data.dataset import Dataset
+from lingvis.data.detections import FILE, Detections, read_detections
+from lingvis.data.rows import Region
+from lingvis.data.semantics.captions import LABEL_LANGUAGE
+from lingvis.errors import UserError
+from lingvis.features.detect import best, detect
+from lingvis.features.detectors.contract import Picture
+from lingvis.features.manifest import checksum
+from lingvis.text.hypernyms import Hypernyms
+from lingvis.text.segment import words
+
+RARE = 50_000  # a word that comes less than once in so many is not in use
+
+
+def join(
+    dataset: Dataset,
+    detections: Sequence[str],
+    *,
+    name: str,
+    wordnet: Path | None = None,
+    most: int = 36,
+    force: bool = False,
+) -> Detections:
+    """Put stored detections together as detections/<name>/.
+
+    The first keep all their regions; each of the others adds what those before it do not name, once, where it is surest.
+    wordnet: the folder of its files; things whose names nobody writes get a more general name as well (`named`).
+    most, force: as for `detect`.
+    """
+    if not detections:
+        raise UserError("no detections to join; name folders of detections/, such as regions global")
+    if name in detections:
+        raise UserError(f"{name} is one of those to be joined; choose another --name for the outcome")
+    return detect(
+        dataset, _Joined(dataset, detections, wordnet), score=0.0, most=most, name=name, force=force
+    )
+
+
+class _Joined:
+    """A detector that has seen what others have."""
+
+    side = 0
+
+    def __init__(self, dataset: Dataset, detections: Sequence[str], wordnet: Path | None) -> None:
+        images = [row.image for row in dataset.rows]
+        folders = [dataset.detections_dir / each for each in detections]
+        self.parts = [read_detections(folder, images) for folder in folders]
+        self.name = f"joined:{'+'.join(detections)}"
+        self.made_of = tuple(checksum(folder / FILE) for folder in folders)
+        self.everyday: Callable[[str], str] = str
+        if wordnet is not None:
+            hypernyms, used = Hypernyms(wordnet), words_in_use(dataset)
+            labels = {r.label for part in self.parts for regions in part.values() for r in regions if r.label}
+            self.everyday = {label: hypernyms.everyday(label, used) for label in labels}.__getitem__
+            in_use = hashlib.sha256(repr(sorted(used.items())).encode()).hexdigest()
+            self.made_of += (hypernyms.checksum, in_use)
+
+    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+        """The joined regions of each picture."""
+        return [
+            [named(region, self.everyday) for region in joined([part[picture.name] for part in self.parts])]
+            for picture in pictures
+        ]
+
+
+def words_in_use(dataset: Dataset) -> dict[str, int]:
+    """The words of English sentences without pictures, or else of the training captions, and how often they come."""
+    sentences = [
+        text for row in dataset.text_only() for text in row.captions.get(LABEL_LANGUAGE, ())
+    ] or dataset.captions("train", [LABEL_LANGUAGE]).texts
+    counts = Counter(word for text in sentences for word in words(text, LABEL_LANGUAGE))
+    return {word: count for word, count in counts.items() if count * RARE >= counts.total()}
+
+
+def joined(parts: Sequence[Sequence[Region]]) -> list[Region]:
+    """All regions of the first, and of the others those with a new label, each label once."""
+    found: list[Region] = []
+    for number, regions in enumerate(parts):
+        labels = {region.label for region in found}
+        for region in best(regions, score=0.0, most=len(regions)):
+            if number == 0 or region.label not in labels:
+                found.append(region)
+                labels.add(region.label)
+    return found
+
+
+def named(region: Region, everyday: Callable[[str], str]) -> Region:
+    """`Saluki` -> `Saluki dog`: the general name is the label, the special one an attribute of it.
+
+    A name that says the general word itself, as `sports ball` does, stays.
+    """
+    if region.label is None:
+        return region
+    general = everyday(region.label)
+    if general.lower() in words(region.label, LABEL_LANGUAGE) or general == region.label:
+        return region
+    special = f"{region.attribute or ''} {region.label}".strip()
+    return region.model_copy(update={"label": general, "attribute": special})

@@ -1,0 +1,128 @@
+"""Detections put together: what is kept, what is added, in which words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from lingvis.cli.features import join as command
+from lingvis.data.dataset import Dataset, write_rows
+from lingvis.data.rows import Box, Region, Row, Split
+from lingvis.data.semantics import pseudo_caption
+from lingvis.errors import UserError
+from lingvis.features.detect import detect
+from lingvis.features.detectors import Picture
+from lingvis.features.join import join, joined, named, words_in_use
+from tests.text.hypernym_files import write_wordnet
+
+MakeDataset = Callable[..., Dataset]
+LEFT, RIGHT = (0.0, 0.0, 10.0, 30.0), (30.0, 0.0, 40.0, 30.0)
+
+
+def region(label: str | None, score: float | None, box: Box = LEFT) -> Region:
+    return Region(box=box, label=label, score=score)
+
+
+def said(regions: list[Region]) -> list[tuple[str | None, float | None]]:
+    return [(each.label, each.score) for each in regions]
+
+
+def test_others_add_what_is_not_named_yet() -> None:
+    first = [region("dog", 0.5, RIGHT), region("dog", 0.9)]
+    second = [region("dog", 0.99), region("grass", 0.4), region("grass", 0.6, RIGHT), region("sky", None)]
+    found = joined([first, second, [region("sky", 0.9), region("tree", 0.1)]])
+    assert said(found) == [("dog", 0.9), ("dog", 0.5), ("sky", None), ("grass", 0.6), ("tree", 0.1)]
+    assert found[3].box == RIGHT  # where it is surest
+
+
+def test_a_general_name_joins_the_special_one() -> None:
+    everyday = {"Saluki": "dog", "sports ball": "ball", "car": "car", "Alp": "mountain"}.__getitem__
+    saluki = named(region("Saluki", 0.3), everyday)
+    assert (saluki.label, saluki.attribute, saluki.score, saluki.box) == ("dog", "Saluki", 0.3, LEFT)
+    brown = named(Region(box=LEFT, label="Saluki", attribute="brown"), everyday)
+    assert pseudo_caption([brown]) == "brown Saluki dog"
+    for same in (region("sports ball", 0.3), region("car", 0.2), region(None, 0.1)):
+        assert named(same, everyday) == same
+
+
+class Sees:
+    """What a detector says of every picture."""
+
+    side = 0
+
+    def __init__(self, name: str, *labels: tuple[str, float]) -> None:
+        self.name, self.labels = name, labels
+        self.made_of: tuple[str, ...] = (name,)
+
+    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+        return [[region(label, score) for label, score in self.labels] for _ in pictures]
+
+
+@pytest.fixture
+def dataset(make_dataset: MakeDataset) -> Dataset:
+    made = make_dataset(3)
+    detect(made, Sees("eyes", ("ball", 0.6)), name="regions")
+    detect(made, Sees("tags", ("Saluki", 0.15), ("hound", 0.1), ("couch", 0.1)), name="global", score=0.05)
+    (made.path / "text-only.jsonl").write_text(
+        json.dumps({"id": "0", "captions": {"en": ["a dog and a dog", "the sofa"], "de": ["ein Saluki"]}})
+    )
+    return Dataset.open(made.path)
+
+
+def test_joined_detections_are_stored(dataset: Dataset, tmp_path: Path) -> None:
+    wordnet = write_wordnet(tmp_path / "wordnet")
+    made = join(dataset, ["regions", "global"], name="both", wordnet=wordnet)
+    assert made.labels == {"dog": 6, "ball": 3, "sofa": 3}
+    assert (made.origin.detector, len(made.origin.made_of)) == ("joined:regions+global", 4)
+    rows = dataset.with_regions("both").rows
+    assert [pseudo_caption(row.regions) for row in rows] == ["ball Saluki dog hound dog couch sofa"] * 3
+    before = (dataset.detections_dir / "both/regions.jsonl").read_bytes()
+    with pytest.raises(UserError, match=r"both holds what joined:regions\+global saw .* --force"):
+        join(dataset, ["regions", "global"], name="both")
+    assert (dataset.detections_dir / "both/regions.jsonl").read_bytes() == before
+    plain = join(dataset, ["regions", "global"], name="both", most=2, force=True)
+    assert plain.labels == {"Saluki": 3, "ball": 3}
+
+
+def test_words_in_use_are_those_of_sentences_without_pictures(dataset: Dataset) -> None:
+    assert words_in_use(dataset) == {"a": 2, "dog": 2, "and": 1, "the": 1, "sofa": 1}
+    (dataset.path / "text-only.jsonl").write_text(
+        json.dumps({"id": "0", "captions": {"en": ["dog " * 50_000 + "cat"]}})
+    )
+    assert words_in_use(Dataset.open(dataset.path)) == {"dog": 50_000}  # one in 50,001 is too few
+    (dataset.path / "text-only.jsonl").unlink()
+    captions: list[tuple[Split, tuple[str, ...]]] = [
+        ("train", ("A red ball.",)),
+        ("train", ()),
+        ("val", ("a cat",)),
+    ]
+    rows = [
+        Row(image=row.image, split=split, captions={"en": texts})
+        for row, (split, texts) in zip(dataset.rows, captions, strict=True)
+    ]
+    write_rows(dataset.path / "captions.jsonl", rows)
+    assert words_in_use(Dataset.open(dataset.path)) == {"a": 1, "red": 1, "ball": 1}
+
+
+def test_what_cannot_be_joined_gets_a_sentence(dataset: Dataset) -> None:
+    with pytest.raises(UserError, match="no detections to join; name folders"):
+        join(dataset, [], name="both")
+    with pytest.raises(UserError, match="global is one of those to be joined; choose another --name"):
+        join(dataset, ["regions", "global"], name="global")
+    with pytest.raises(UserError, match=r"no detections at .*nothing; make them with"):
+        join(dataset, ["regions", "nothing"], name="both")
+    assert not (dataset.detections_dir / "both").exists()
+
+
+def test_the_command(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    command(dataset.path, "regions", "global", name="both")
+    printed = capsys.readouterr().out
+    assert printed.splitlines() == [
+        f"{dataset.path / 'detections/both'}: 12 regions in 3 pictures, none in 0 of them",
+        "  4 labels: Saluki 3, ball 3, couch 3, hound 3",
+    ]
+    command(dataset.path, "regions", "global", name="both", json=True)
+    assert json.loads(capsys.readouterr().out)["labels"] == {"Saluki": 3, "ball": 3, "couch": 3, "hound": 3}

@@ -1,0 +1,39 @@
+"""A small WordNet of hypernyms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+NOUNS = """\
+  1 This is where the licence stands.
+00000001 03 n 01 object 0 000 | a thing
+00000002 05 n 01 animal 0 001 @ 00000001 n 0000 | it lives
+00000003 05 n 01 carnivore 0 001 @ 00000002 n 0000 | it eats meat
+00000004 05 n 02 dog 0 domestic_dog 0 001 @ 00000003 n 0000 | a pet
+00000005 05 n 01 hunting_dog 0 001 @ 00000004 n 0000 | it hunts
+00000006 05 n 01 hound 0 001 @ 00000005 n 0000 | it hunts
+00000007 05 n 02 Saluki 0 gazelle_hound 0 002 #m 00000002 n 0000 @ 00000006 n 0000 | it runs
+00000008 18 n 01 boxer 0 001 @ 00000011 n 0000 | he fights
+00000009 05 n 01 boxer 0 001 @i 00000004 n 0000 | a breed
+00000010 06 n 02 couch 0 sofa 0 001 @ 00000001 n 0000 | a seat
+00000011 18 n 01 fighter 0 000 | he fights
+00000012 18 n 01 pugilist 0 001 @ 00000011 n 0000 | he fights
+00000013 06 n 01 crystal_ball 0 001 @ 00000014 n 0000 | it tells
+00000014 06 n 01 ball 0 001 @ 00000001 n 0000 | round
+"""
+INDEX = """\
+  1 This is where the licence stands.
+saluki n 1 1 @ 1 0 00000007
+boxer n 2 1 @ 2 1 00000008 00000009
+couch n 1 1 @ 1 0 00000010
+hound n 1 1 @ 1 0 00000006
+pugilist n 1 1 @ 1 0 00000012
+crystal_ball n 1 1 @ 1 0 00000013
+"""
+
+
+def write_wordnet(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "data.noun").write_text(NOUNS)
+    (folder / "index.noun").write_text(INDEX)
+    return folder

@@ -1,0 +1,69 @@
+"""Names that nobody writes give way to more general ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lingvis.errors import UserError
+from lingvis.text.hypernyms import Hypernyms
+from tests.text.hypernym_files import INDEX, NOUNS, write_wordnet
+
+
+@pytest.fixture
+def hypernyms(tmp_path: Path) -> Hypernyms:
+    return Hypernyms(write_wordnet(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "used", "word"),
+    [
+        ("Saluki", {"dog": 9, "animal": 99}, "dog"),  # the nearest, not the most frequent
+        ("Saluki", {"hound": 1, "dog": 9}, "hound"),
+        ("Saluki", {"saluki": 1, "dog": 9}, "Saluki"),  # in use itself
+        ("Saluki", {"carnivore": 9}, "carnivore"),  # four steps up
+        ("Saluki", {"animal": 9}, "Saluki"),  # five
+        ("Saluki", {}, "Saluki"),
+        ("couch", {"sofa": 3, "object": 9}, "sofa"),  # another word for the same
+        ("boxer", {"dog": 3, "fighter": 9}, "dog"),  # detectors name things, not people
+        ("pugilist", {"fighter": 9}, "fighter"),  # unless there is no such thing
+        ("crystal ball", {"crystal": 1, "ball": 2}, "crystal ball"),  # both words are in use
+        ("crystal ball", {"ball": 2}, "ball"),
+        ("gyroscope", {"ball": 2}, "gyroscope"),  # WordNet does not know it
+    ],
+)
+def test_the_nearest_word_in_use(hypernyms: Hypernyms, name: str, used: dict[str, int], word: str) -> None:
+    assert hypernyms.everyday(name, used) == word
+
+
+def test_of_two_words_for_a_thing_the_one_used_more(tmp_path: Path) -> None:
+    folder = write_wordnet(tmp_path)
+    before = Hypernyms(folder).checksum
+    (folder / "data.noun").write_text(NOUNS.replace("Saluki 0 gazelle_hound", "runner 0 racer"))
+    other = Hypernyms(folder)
+    assert other.everyday("saluki", {"runner": 2, "racer": 3}) == "racer"
+    assert other.everyday("saluki", {"runner": 4, "racer": 3}) == "runner"
+    assert other.checksum != before
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "match"),
+    [
+        (
+            "data.noun",
+            NOUNS + "00000020 05 n 02 cat 0\n",
+            r"data\.noun, line 16 is no line of WordNet: '00000020 05 n 02 cat 0'",
+        ),
+        ("index.noun", INDEX + "cat n 1 1 @ 1 0 99999999\n", r"index\.noun, line 8 is no line of WordNet"),
+        ("index.noun", INDEX + "cat\n", r"index\.noun, line 8 is no line of WordNet: 'cat'"),
+    ],
+)
+def test_wrong_files_get_a_sentence(tmp_path: Path, file: str, text: str, match: str) -> None:
+    folder = write_wordnet(tmp_path)
+    (folder / file).write_text(text)
+    with pytest.raises(UserError, match=match):
+        Hypernyms(folder)
+    (folder / file).unlink()
+    with pytest.raises(UserError, match=r"cannot be read: No such file.*package wordnet-base"):
+        Hypernyms(folder)
