@@ -18,7 +18,16 @@ from plots import draw
 from records import Records
 from scale_tables import hundred_million, measured_speed
 from search_tables import crashes, engines, load, rerank, typed
-from sparse_tables import one_language, sparse, sparse_choice, sparse_gap, sparse_temperature, suggestion
+from sparse_tables import (
+    one_language,
+    sparse,
+    sparse_choice,
+    sparse_gap,
+    sparse_semantics,
+    sparse_short,
+    sparse_weights,
+    suggestion,
+)
 from studies import (
     dictionary_coverage,
     dictionary_rules,
@@ -242,8 +251,10 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "new-language": lambda: new_language(RESULTS / "new-language"),
     "rerank": lambda: rerank(RESULTS / "rerank"),
     "sparse": lambda: sparse(RESULTS / "sparse"),
+    "sparse-short": lambda: sparse_short(RESULTS / "sparse"),
     "sparse-gap": lambda: sparse_gap(RESULTS / "sparse"),
-    "sparse-temperature": lambda: sparse_temperature(RESULTS / "sparse"),
+    "sparse-weights": lambda: sparse_weights(RESULTS / "sparse"),
+    "sparse-semantics": lambda: sparse_semantics(RESULTS / "sparse"),
     "sparse-choice": lambda: sparse_choice(RESULTS / "sparse"),
     "suggest": lambda: suggestion(RESULTS / "sparse"),
     "one-language": lambda: one_language(RESULTS / "sparse"),

@@ -36,18 +36,25 @@ VECTORS = {
     "A3VSE, no s": "a3vse-vectors-no-s",
 }
 
-
-# The records of a small model with 10, 20 and 50 % of the pictures.
-SMALL = {
-    "no s, temperature 0.05": ("no-s-10", "no-s-20", "no-s-50"),
-    "adversaries x 0.1, temperature 1": (None, "t1-20", None),
-    "adversaries x 0.1, temperature 0.05": ("weight-0.1-10", "weight-0.1-20", "weight-0.1-50"),
-    "adversaries x 0.03, temperature 0.05": (None, None, "weight-0.03-50"),
-    "adversaries x 0.01, temperature 0.05": (None, None, "weight-0.01-50"),
-    "adversaries x 0.3, temperature 0.05": ("weight-0.3-10", None, None),
-    "adversaries x 1, temperature 0.05": ("weight-1-10", None, None),
-    "adversaries x 0.1, temperature 0.05, s and tags of the picture": ("both-10", None, None),
-    "adversaries x 0.1, temperature 0.05, s of an ideal detector": ("ideal-10", None, None),
+# Rows on val with temperature 0.05, and of earlier runs with temperature 1.
+WEIGHTS = {
+    "A3VSE, no s": "no-s",
+    "A3VSE, adversaries x 0.01": "weight-0.01",
+    "A3VSE, adversaries x 0.03": "weight-0.03",
+    "A3VSE, adversaries x 0.1": "weight-0.1",
+    "VSE++": "vsepp",
+    "VSE-infinity": "vse_infinity_region",
+    "SCAN t2i": "scan_t2i",
+}
+PATIENCE = 6
+# What captions by detectors are made of, and the records on val; None: the runs of the study.
+SEMANTICS = {
+    "no s": ("no-s", None),
+    "regions of EfficientDet-Lite2": ("a3vse", None),
+    "tags of EfficientNet-lite0": ("", "global"),
+    "both": ("", "raw"),
+    "both, with words in use instead of the names": ("", "low"),
+    "both, with words in use beside the names": ("", "special"),
 }
 
 
@@ -62,34 +69,54 @@ def sparse(folder: Path) -> str:
 
 
 def sparse_gap(folder: Path) -> str:
-    """What captions by better detectors would bring: test mR, mean and deviation over seeds."""
+    """What captions by better detectors bring: test mR, mean and deviation over seeds."""
     columns = {
         "no s": ("runs", "no-s"),
         "s of EfficientDet-Lite2": ("runs", "a3vse"),
+        "and tags, joined": ("joined/runs", "a3vse"),
         "s of an ideal detector": ("ideal/runs", "a3vse"),
+        "VSE++": ("runs", "vsepp"),
+        "VSE-infinity": ("runs", "vse_infinity_region"),
+        "SCAN t2i": ("runs", "scan_t2i"),
     }
     rows = [
         [
-            f"flickr8k-ml, {share:.0%} of the pictures",
-            *(_cell(folder / part, name, share) for part, name in columns.values()),
+            f"flickr8k-ml, {share:.0%} x {count}",
+            *(_cell(folder / part, name, share, count) for part, name in columns.values()),
         ]
         for share in (0.1, 0.2)
+        for count in (1, 2, 5)
     ]
+    scenes = {"no s": "no-s", "s of an ideal detector": "a3vse", "VSE++": "vsepp"}
     rows += [
         [
-            f"demo scenes, {share:.0%} of the pictures",
-            _cell(folder / "scenes/runs", "no-s", share),
-            "",
-            _cell(folder / "scenes/runs", "a3vse", share),
+            f"demo scenes, {share:.0%} x 3",
+            *(_cell(folder / "scenes/runs", scenes.get(name, "none"), share, 3) for name in columns),
         ]
         for share in (0.1, 0.2)
     ]
-    return table(["A3VSE, all captions of", *columns], rows)
+    return table(["pictures x captions", *columns], rows)
 
 
-def _cell(folder: Path, method: str, share: float) -> str:
-    found = [read(file)["result"]["mR"] for file in sorted(folder.glob(f"{method}-{share:g}x[35]-?.json"))]
-    return mean_spread(found)
+def sparse_short(folder: Path) -> str:
+    """Five captions of 10 and 20 % of the pictures, for those who want to know which system to take."""
+    systems = {
+        "VSE++": ("runs", "vsepp"),
+        "VSE-infinity": ("runs", "vse_infinity_region"),
+        "SCAN t2i": ("runs", "scan_t2i"),
+        "A3VSE, captions by EfficientDet-Lite2": ("runs", "a3vse"),
+        "A3VSE, captions by `features join`": ("joined/runs", "a3vse"),
+    }
+    rows = [
+        [label, *(_cell(folder / part, name, share, 5) for share in (0.1, 0.2))]
+        for label, (part, name) in systems.items()
+    ]
+    return table(["annotated", "10 % of the pictures", "20 %"], rows)
+
+
+def _cell(folder: Path, method: str, share: float, count: int) -> str:
+    files = sorted(folder.glob(f"{method}-{share:g}x{count}-?.json"))
+    return mean_spread([read(file)["result"]["mR"] for file in files])
 
 
 def sparse_choice(folder: Path) -> str:
@@ -103,16 +130,45 @@ def sparse_choice(folder: Path) -> str:
     return table(["system", "words start", "mR on val", "best epoch"], rows)
 
 
-def sparse_temperature(folder: Path) -> str:
-    """A small A3VSE on val with two temperatures of its attention, and with stronger adversaries."""
+def sparse_weights(folder: Path) -> str:
+    """How strong the adversaries may be, on val; where patience had ended a run too soon, its mR in brackets."""
     rows = []
-    for label, names in SMALL.items():
-        runs = [
-            read(folder / "validation" / "small" / f"{name}.json")["runs"][0] if name else None
-            for name in names
+    for label, name in WEIGHTS.items():
+        files = [
+            folder / "validation/temperature-0.05" / f"{name}-{share}.json" for share in ("0.1", "0.2", "0.5")
         ]
-        rows.append([label, *(f"{_best(run):.1f}" if run else "" for run in runs)])
-    return table(["A3VSE with 128 dimensions, mR on val", "10 %", "20 %", "50 %"], rows)
+        rows.append([label, *(_patient(read(file)["runs"][0]) if file.is_file() else "" for file in files)])
+    return table(["mR on val", "10 %", "20 %", "50 %"], rows)
+
+
+def _patient(run: Any) -> str:
+    means = [float(mean) for _, mean, _ in run["validation"]]
+    best = 0
+    for epoch, mean in enumerate(means):
+        if mean > means[best]:
+            best = epoch
+        if epoch - best >= PATIENCE:
+            break
+    whole = f"{max(means):.1f}"
+    return whole if means[best] == max(means) else f"{whole} ({means[best]:.1f})"
+
+
+def sparse_semantics(folder: Path) -> str:
+    """What captions by detectors should be made of, on val."""
+    rows = []
+    for label, (method, name) in SEMANTICS.items():
+        cells = []
+        for share in ("0.1", "0.2"):
+            if name is None:
+                records = [
+                    read(file) for file in sorted((folder / "runs").glob(f"{method}-{share}x5-?.json"))
+                ]
+                best = [max(mean for _, mean in record["validation"]) for record in records]
+            else:
+                best = [_best(run) for run in read(folder / "validation/s" / f"{name}-{share}.json")["runs"]]
+            cells.append(mean_spread(best))
+        rows.append([label, *cells])
+    return table(["A3VSE's captions by detectors: mR on val", "10 %", "20 %"], rows)
 
 
 def suggestion(folder: Path) -> str:
