@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lingvis.cli.features import join as command
+from lingvis.cli import main
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Box, Region, Row, Split
 from lingvis.data.semantics import pseudo_caption
@@ -32,19 +32,19 @@ def said(regions: list[Region]) -> list[tuple[str | None, float | None]]:
 
 def test_others_add_what_is_not_named_yet() -> None:
     first = [region("dog", 0.5, RIGHT), region("dog", 0.9)]
-    second = [region("dog", 0.99), region("grass", 0.4), region("grass", 0.6, RIGHT), region("sky", None)]
+    second = [region("Dog", 0.99), region("grass", 0.4), region("grass", 0.6, RIGHT), region("sky", None)]
     found = joined([first, second, [region("sky", 0.9), region("tree", 0.1)]])
     assert said(found) == [("dog", 0.9), ("dog", 0.5), ("sky", None), ("grass", 0.6), ("tree", 0.1)]
     assert found[3].box == RIGHT  # where it is surest
 
 
 def test_a_general_name_joins_the_special_one() -> None:
-    everyday = {"Saluki": "dog", "sports ball": "ball", "car": "car", "Alp": "mountain"}.__getitem__
+    everyday = {"Saluki": "dog", "sports ball": "ball", "car": "car"}.__getitem__
     saluki = named(region("Saluki", 0.3), everyday)
     assert (saluki.label, saluki.attribute, saluki.score, saluki.box) == ("dog", "Saluki", 0.3, LEFT)
     brown = named(Region(box=LEFT, label="Saluki", attribute="brown"), everyday)
     assert pseudo_caption([brown]) == "brown Saluki dog"
-    for same in (region("sports ball", 0.3), region("car", 0.2), region(None, 0.1)):
+    for same in (region("sports ball", 0.3), region("car", 0.2), region(None, 0.1), region("", 0.1)):
         assert named(same, everyday) == same
 
 
@@ -76,15 +76,36 @@ def test_joined_detections_are_stored(dataset: Dataset, tmp_path: Path) -> None:
     wordnet = write_wordnet(tmp_path / "wordnet")
     made = join(dataset, ["regions", "global"], name="both", wordnet=wordnet)
     assert made.labels == {"dog": 6, "ball": 3, "sofa": 3}
-    assert (made.origin.detector, len(made.origin.made_of)) == ("joined:regions+global", 4)
+    assert (made.origin.detector, len(made.origin.made_of)) == ("joined:regions+global with WordNet", 4)
     rows = dataset.with_regions("both").rows
     assert [pseudo_caption(row.regions) for row in rows] == ["ball Saluki dog hound dog couch sofa"] * 3
+
+
+def test_only_what_was_joined_of_the_same_is_replaced_unasked(dataset: Dataset, tmp_path: Path) -> None:
+    wordnet = write_wordnet(tmp_path / "wordnet")
+    join(dataset, ["regions", "global"], name="both", wordnet=wordnet)
     before = (dataset.detections_dir / "both/regions.jsonl").read_bytes()
-    with pytest.raises(UserError, match=r"both holds what joined:regions\+global saw .* --force"):
+    with pytest.raises(
+        UserError, match=r"both holds what joined:regions\+global with WordNet saw .* --force"
+    ):
         join(dataset, ["regions", "global"], name="both")
     assert (dataset.detections_dir / "both/regions.jsonl").read_bytes() == before
     plain = join(dataset, ["regions", "global"], name="both", most=2, force=True)
     assert plain.labels == {"Saluki": 3, "ball": 3}
+    detect(dataset, Sees("better", ("cat", 0.6)), name="regions", force=True)
+    assert join(dataset, ["regions", "global"], name="both", most=2).labels == {"Saluki": 3, "cat": 3}
+
+
+def test_pictures_that_were_added_are_named_with_the_right_command(dataset: Dataset, tmp_path: Path) -> None:
+    join(dataset, ["regions", "global"], name="both", wordnet=write_wordnet(tmp_path / "wordnet"))
+    (dataset.images_dir / "new.jpg").write_bytes((dataset.images_dir / "00.jpg").read_bytes())
+    write_rows(dataset.path / "captions.jsonl", [*dataset.rows, Row(image="new.jpg", split="train")])
+    more = Dataset.open(dataset.path)
+    advice = rf"lingvis features join {dataset.path} regions global --name both --wordnet FOLDER$"
+    with pytest.raises(UserError, match=advice):
+        more.with_regions("both")
+    with pytest.raises(UserError, match=r"features detect .* --detector DETECTOR --name global$"):
+        more.with_regions("global")
 
 
 def test_words_in_use_are_those_of_sentences_without_pictures(dataset: Dataset) -> None:
@@ -107,22 +128,34 @@ def test_words_in_use_are_those_of_sentences_without_pictures(dataset: Dataset) 
     assert words_in_use(Dataset.open(dataset.path)) == {"a": 1, "red": 1, "ball": 1}
 
 
-def test_what_cannot_be_joined_gets_a_sentence(dataset: Dataset) -> None:
+def test_what_cannot_be_joined_gets_a_sentence(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no detections to join; name folders"):
         join(dataset, [], name="both")
     with pytest.raises(UserError, match="global is one of those to be joined; choose another --name"):
         join(dataset, ["regions", "global"], name="global")
+    for name in ("global/", "../global", ""):
+        with pytest.raises(UserError, match=f"bad name '{name}' for detections; use a plain folder name"):
+            join(dataset, ["regions", name], name="global", force=True)
     with pytest.raises(UserError, match=r"no detections at .*nothing; make them with"):
         join(dataset, ["regions", "nothing"], name="both")
+    (dataset.path / "text-only.jsonl").unlink()
+    with pytest.raises(
+        UserError, match=r"no English sentence .*; add some to text-only\.jsonl, or leave out"
+    ):
+        join(dataset, ["regions"], name="both", wordnet=write_wordnet(tmp_path / "wordnet"))
     assert not (dataset.detections_dir / "both").exists()
 
 
 def test_the_command(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
-    command(dataset.path, "regions", "global", name="both")
-    printed = capsys.readouterr().out
-    assert printed.splitlines() == [
+    words = ["features", "join", str(dataset.path), "regions", "global", "--name", "both"]
+    main(words)
+    assert capsys.readouterr().out.splitlines() == [
         f"{dataset.path / 'detections/both'}: 12 regions in 3 pictures, none in 0 of them",
         "  4 labels: Saluki 3, ball 3, couch 3, hound 3",
     ]
-    command(dataset.path, "regions", "global", name="both", json=True)
+    main([*words, "--json"])
     assert json.loads(capsys.readouterr().out)["labels"] == {"Saluki": 3, "ball": 3, "couch": 3, "hound": 3}
+    with pytest.raises(SystemExit) as stopped:
+        main([*words[:3], "--name", "both"])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1

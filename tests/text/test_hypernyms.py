@@ -27,6 +27,11 @@ def hypernyms(tmp_path: Path) -> Hypernyms:
         ("Saluki", {}, "Saluki"),
         ("couch", {"sofa": 3, "object": 9}, "sofa"),  # another word for the same
         ("boxer", {"dog": 3, "fighter": 9}, "dog"),  # detectors name things, not people
+        ("beaver", {"hat": 9, "animal": 1}, "animal"),  # and animals before hats
+        ("Cardigan", {"sweater": 9, "dog": 1}, "dog"),  # spelled like the breed
+        ("cardigan", {"sweater": 1, "dog": 9}, "sweater"),
+        ("Chihuahua", {"toy": 1, "dog": 9}, "toy dog"),  # of two that are as frequent the longer name
+        ("Chihuahua", {"toy": 9, "dog": 1}, "toy"),
         ("pugilist", {"fighter": 9}, "fighter"),  # unless there is no such thing
         ("crystal ball", {"crystal": 1, "ball": 2}, "crystal ball"),  # both words are in use
         ("crystal ball", {"ball": 2}, "ball"),
@@ -52,11 +57,18 @@ def test_of_two_words_for_a_thing_the_one_used_more(tmp_path: Path) -> None:
     [
         (
             "data.noun",
-            NOUNS + "00000020 05 n 02 cat 0\n",
-            r"data\.noun, line 16 is no line of WordNet: '00000020 05 n 02 cat 0'",
+            NOUNS + "00000030 05 n 02 cat 0\n",
+            r"data\.noun, line 24 is no line of WordNet: '00000030 05 n 02 cat 0'",
         ),
-        ("index.noun", INDEX + "cat n 1 1 @ 1 0 99999999\n", r"index\.noun, line 8 is no line of WordNet"),
-        ("index.noun", INDEX + "cat\n", r"index\.noun, line 8 is no line of WordNet: 'cat'"),
+        (
+            "data.noun",
+            NOUNS + "00000030 05 n 01 cat 0 002 @ 00000002 n 0000 | one of two\n",
+            r"data\.noun, line 24 is no line of WordNet",
+        ),
+        ("data.noun", NOUNS + "00000030 05 n 01 cat 0 001 @ 99 n 0000\n", r"data\.noun points to nouns that"),
+        ("index.noun", INDEX + "cat n 1 1 @ 1 0 99999999\n", r"index\.noun, line 11 is no line of WordNet"),
+        ("index.noun", INDEX + "cat\n", r"index\.noun, line 11 is no line of WordNet: 'cat'"),
+        ("index.noun", "  1 The licence.\n", r"index\.noun has no nouns; get the file again"),
     ],
 )
 def test_wrong_files_get_a_sentence(tmp_path: Path, file: str, text: str, match: str) -> None:

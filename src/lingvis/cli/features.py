@@ -154,7 +154,7 @@ def join(
     force: bool = False,
     json: bool = False,
 ) -> None:
-    """Put detections together: all regions of the first, and what the others name beside them.
+    """Put detections together: the regions of the first, and what the others name beside them.
 
     Parameters
     ----------

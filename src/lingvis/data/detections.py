@@ -13,6 +13,7 @@ from lingvis.errors import UserError
 
 REGIONS = "regions"  # the folder that features and pseudo captions use when none is named
 FILE, MANIFEST = "regions.jsonl", "manifest.json"
+JOINED = "joined:"  # how the name of a detector begins that put others together
 
 
 class _Strict(BaseModel):
@@ -123,5 +124,12 @@ def counted(regions: Mapping[str, Sequence[Region]]) -> dict[str, int]:
 
 
 def _command(folder: Path) -> str:
+    dataset, made_by = folder.parent.parent, ""
+    if (folder / MANIFEST).is_file():
+        made_by = read_manifest(folder).origin.detector
+    if made_by.startswith(JOINED):
+        names, _, wordnet = made_by.removeprefix(JOINED).partition(" with ")
+        option = " --wordnet FOLDER" if wordnet else ""
+        return f"lingvis features join {dataset} {names.replace('+', ' ')} --name {folder.name}{option}"
     name = "" if folder.name == REGIONS else f" --name {folder.name}"
-    return f"lingvis features detect {folder.parent.parent} --detector DETECTOR{name}"
+    return f"lingvis features detect {dataset} --detector DETECTOR{name}"

@@ -101,7 +101,12 @@ def _check(dataset: Dataset, *, score: float, most: int, batch_size: int, name: 
     for value, what in ((most, "number of regions"), (batch_size, "batch size")):
         if value < 1:
             raise UserError(f"{what} {value} is too small; use at least 1")
-    if Path(name).name != name or name.startswith("."):
+    check_name(name)
+
+
+def check_name(name: str) -> None:
+    """Detections are plain folders below detections/."""
+    if not name or Path(name).name != name or name.startswith("."):
         raise UserError(f"bad name {name!r} for detections; use a plain folder name such as lite0")
 
 

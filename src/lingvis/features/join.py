@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lingvis.data.dataset import Dataset
-from lingvis.data.detections import FILE, Detections, read_detections
+from lingvis.data.detections import FILE, JOINED, Detections, read_detections, read_manifest
 from lingvis.data.rows import Region
 from lingvis.data.semantics.captions import LABEL_LANGUAGE
 from lingvis.errors import UserError
-from lingvis.features.detect import best, detect
+from lingvis.features.detect import best, check_name, detect
 from lingvis.features.detectors.contract import Picture
 from lingvis.features.manifest import checksum
 from lingvis.text.hypernyms import Hypernyms
@@ -32,17 +32,21 @@ def join(
 ) -> Detections:
     """Put stored detections together as detections/<name>/.
 
-    The first keep all their regions; each of the others adds what those before it do not name, once, where it is surest.
+    The first give all their regions; each of the others adds what those before it do not name, once, where it is surest.
     wordnet: the folder of its files; things whose names nobody writes get a more general name as well (`named`).
-    most, force: as for `detect`.
+    most: keep so many regions a picture, the surest. force: replace detections that were made in another way; what was
+    joined of the same detections is replaced anyway.
     """
     if not detections:
         raise UserError("no detections to join; name folders of detections/, such as regions global")
+    for each in (*detections, name):
+        check_name(each)
     if name in detections:
         raise UserError(f"{name} is one of those to be joined; choose another --name for the outcome")
-    return detect(
-        dataset, _Joined(dataset, detections, wordnet), score=0.0, most=most, name=name, force=force
-    )
+    eye = _Joined(dataset, detections, wordnet)
+    target = dataset.detections_dir / name
+    again = target.is_dir() and read_manifest(target).origin.detector == eye.name
+    return detect(dataset, eye, score=0.0, most=most, name=name, force=force or again)
 
 
 class _Joined:
@@ -54,7 +58,7 @@ class _Joined:
         images = [row.image for row in dataset.rows]
         folders = [dataset.detections_dir / each for each in detections]
         self.parts = [read_detections(folder, images) for folder in folders]
-        self.name = f"joined:{'+'.join(detections)}"
+        self.name = f"{JOINED}{'+'.join(detections)}{' with WordNet' if wordnet else ''}"
         self.made_of = tuple(checksum(folder / FILE) for folder in folders)
         self.everyday: Callable[[str], str] = str
         if wordnet is not None:
@@ -74,34 +78,43 @@ class _Joined:
 
 def words_in_use(dataset: Dataset) -> dict[str, int]:
     """The words of English sentences without pictures, or else of the training captions, and how often they come."""
-    sentences = [
-        text for row in dataset.text_only() for text in row.captions.get(LABEL_LANGUAGE, ())
-    ] or dataset.captions("train", [LABEL_LANGUAGE]).texts
+    sentences = [text for row in dataset.text_only() for text in row.captions.get(LABEL_LANGUAGE, ())] or [
+        text for row in dataset.rows if row.split == "train" for text in row.captions.get(LABEL_LANGUAGE, ())
+    ]
+    if not sentences:
+        raise UserError(
+            f"{dataset.path} has no English sentence that tells which words people use; add some to text-only.jsonl, "
+            "or leave out --wordnet"
+        )
     counts = Counter(word for text in sentences for word in words(text, LABEL_LANGUAGE))
     return {word: count for word, count in counts.items() if count * RARE >= counts.total()}
 
 
 def joined(parts: Sequence[Sequence[Region]]) -> list[Region]:
-    """All regions of the first, and of the others those with a new label, each label once."""
+    """All regions of the first, and of the others those with a new label, each label once; case does not matter."""
     found: list[Region] = []
     for number, regions in enumerate(parts):
-        labels = {region.label for region in found}
+        labels = {_plain(region) for region in found}
         for region in best(regions, score=0.0, most=len(regions)):
-            if number == 0 or region.label not in labels:
+            if number == 0 or _plain(region) not in labels:
                 found.append(region)
-                labels.add(region.label)
+                labels.add(_plain(region))
     return found
+
+
+def _plain(region: Region) -> str:
+    return (region.label or "").lower()
 
 
 def named(region: Region, everyday: Callable[[str], str]) -> Region:
     """`Saluki` -> `Saluki dog`: the general name is the label, the special one an attribute of it.
 
-    A name that says the general word itself, as `sports ball` does, stays.
+    A name that says the general one itself, as `sports ball` does, stays.
     """
-    if region.label is None:
+    if not region.label:
         return region
     general = everyday(region.label)
-    if general.lower() in words(region.label, LABEL_LANGUAGE) or general == region.label:
+    if set(words(general, LABEL_LANGUAGE)) <= set(words(region.label, LABEL_LANGUAGE)):
         return region
     special = f"{region.attribute or ''} {region.label}".strip()
     return region.model_copy(update={"label": general, "attribute": special})
