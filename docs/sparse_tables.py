@@ -36,7 +36,7 @@ VECTORS = {
     "A3VSE, no s": "a3vse-vectors-no-s",
 }
 
-# Rows on val with temperature 0.05, and of earlier runs with temperature 1.
+# Rows on val with temperature 0.05.
 WEIGHTS = {
     "A3VSE, no s": "no-s",
     "A3VSE, adversaries x 0.01": "weight-0.01",
@@ -47,14 +47,15 @@ WEIGHTS = {
     "SCAN t2i": "scan_t2i",
 }
 PATIENCE = 6
-# What captions by detectors are made of, and the records on val; None: the runs of the study.
+# What captions by detectors are made of, and where the runs lie: the study's, or records on val alone.
 SEMANTICS = {
-    "no s": ("no-s", None),
-    "regions of EfficientDet-Lite2": ("a3vse", None),
-    "tags of EfficientNet-lite0": ("", "global"),
-    "both": ("", "raw"),
-    "both, with words in use instead of the names": ("", "low"),
-    "both, with words in use beside the names": ("", "special"),
+    "no s": "runs/no-s",
+    "regions of EfficientDet-Lite2": "runs/a3vse",
+    "tags of EfficientNet-lite0": "validation/s/global",
+    "both": "validation/s/raw",
+    "both, words in use instead of the names": "validation/s/low",
+    "both, words in use beside the names": "validation/s/special",
+    "the same by `features join` as it is now": "joined/runs/a3vse",
 }
 
 
@@ -73,7 +74,7 @@ def sparse_gap(folder: Path) -> str:
     columns = {
         "no s": ("runs", "no-s"),
         "s of EfficientDet-Lite2": ("runs", "a3vse"),
-        "and tags, joined": ("joined/runs", "a3vse"),
+        "s joined with tags": ("joined/runs", "a3vse"),
         "s of an ideal detector": ("ideal/runs", "a3vse"),
         "VSE++": ("runs", "vsepp"),
         "VSE-infinity": ("runs", "vse_infinity_region"),
@@ -91,7 +92,10 @@ def sparse_gap(folder: Path) -> str:
     rows += [
         [
             f"demo scenes, {share:.0%} x 3",
-            *(_cell(folder / "scenes/runs", scenes.get(name, "none"), share, 3) for name in columns),
+            *(
+                _cell(folder / "scenes/runs", scenes[name], share, 3) if name in scenes else ""
+                for name in columns
+            ),
         ]
         for share in (0.1, 0.2)
     ]
@@ -104,14 +108,15 @@ def sparse_short(folder: Path) -> str:
         "VSE++": ("runs", "vsepp"),
         "VSE-infinity": ("runs", "vse_infinity_region"),
         "SCAN t2i": ("runs", "scan_t2i"),
+        "A3VSE without captions by detectors": ("runs", "no-s"),
         "A3VSE, captions by EfficientDet-Lite2": ("runs", "a3vse"),
-        "A3VSE, captions by `features join`": ("joined/runs", "a3vse"),
+        "A3VSE, captions by EfficientDet-Lite2 and a classifier (`features join`)": ("joined/runs", "a3vse"),
     }
     rows = [
         [label, *(_cell(folder / part, name, share, 5) for share in (0.1, 0.2))]
         for label, (part, name) in systems.items()
     ]
-    return table(["annotated", "10 % of the pictures", "20 %"], rows)
+    return table(["system", "10 % of the pictures annotated", "20 %"], rows)
 
 
 def _cell(folder: Path, method: str, share: float, count: int) -> str:
@@ -155,20 +160,20 @@ def _patient(run: Any) -> str:
 
 def sparse_semantics(folder: Path) -> str:
     """What captions by detectors should be made of, on val."""
-    rows = []
-    for label, (method, name) in SEMANTICS.items():
-        cells = []
-        for share in ("0.1", "0.2"):
-            if name is None:
-                records = [
-                    read(file) for file in sorted((folder / "runs").glob(f"{method}-{share}x5-?.json"))
-                ]
-                best = [max(mean for _, mean in record["validation"]) for record in records]
-            else:
-                best = [_best(run) for run in read(folder / "validation/s" / f"{name}-{share}.json")["runs"]]
-            cells.append(mean_spread(best))
-        rows.append([label, *cells])
+    rows = [
+        [label, *(mean_spread(_found_on_val(folder / name, share)) for share in ("0.1", "0.2"))]
+        for label, name in SEMANTICS.items()
+    ]
     return table(["A3VSE's captions by detectors: mR on val", "10 %", "20 %"], rows)
+
+
+def _found_on_val(place: Path, share: str) -> list[float]:
+    """The best mR on val of each seed."""
+    whole = place.with_name(f"{place.name}-{share}.json")
+    if whole.is_file():
+        return [_best(run) for run in read(whole)["runs"]]
+    runs = [read(file) for file in sorted(place.parent.glob(f"{place.name}-{share}x5-?.json"))]
+    return [max(mean for _, mean in run["validation"]) for run in runs]
 
 
 def suggestion(folder: Path) -> str:
