@@ -175,7 +175,7 @@ def join(
     """
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
-    from lingvis.features.join import join as run
+    from lingvis.jobs.join import join as run
 
     made = run(Dataset.open(dataset), detections, name=name, wordnet=wordnet, most=most, force=force)
     if json:

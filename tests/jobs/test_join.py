@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from lingvis.cli import main
 from lingvis.data.dataset import Dataset, write_rows
@@ -15,10 +16,9 @@ from lingvis.data.semantics import pseudo_caption
 from lingvis.errors import UserError
 from lingvis.features.detect import detect
 from lingvis.features.detectors import Picture
-from lingvis.features.join import join, joined, named, words_in_use
+from lingvis.jobs.join import join, joined, named, words_in_use
 from tests.text.hypernym_files import write_wordnet
 
-MakeDataset = Callable[..., Dataset]
 LEFT, RIGHT = (0.0, 0.0, 10.0, 30.0), (30.0, 0.0, 40.0, 30.0)
 
 
@@ -62,8 +62,14 @@ class Sees:
 
 
 @pytest.fixture
-def dataset(make_dataset: MakeDataset) -> Dataset:
-    made = make_dataset(3)
+def dataset(tmp_path: Path) -> Dataset:
+    folder = tmp_path / "data"
+    (folder / "images").mkdir(parents=True)
+    names = [f"{number:02}.jpg" for number in range(3)]
+    for name in names:
+        Image.new("RGB", (40, 30)).save(folder / "images" / name)
+    write_rows(folder / "captions.jsonl", [Row(image=name, split="train") for name in names])
+    made = Dataset.open(folder)
     detect(made, Sees("eyes", ("ball", 0.6)), name="regions")
     detect(made, Sees("tags", ("Saluki", 0.15), ("hound", 0.1), ("couch", 0.1)), name="global", score=0.05)
     (made.path / "text-only.jsonl").write_text(
