@@ -82,7 +82,7 @@ def test_joined_detections_are_stored(dataset: Dataset, tmp_path: Path) -> None:
     wordnet = write_wordnet(tmp_path / "wordnet")
     made = join(dataset, ["regions", "global"], name="both", wordnet=wordnet)
     assert made.labels == {"dog": 6, "ball": 3, "sofa": 3}
-    assert (made.origin.detector, len(made.origin.made_of)) == ("joined:regions+global with WordNet", 4)
+    assert (made.origin.detector, len(made.origin.made_of)) == ("joined with WordNet:regions/global", 4)
     rows = dataset.with_regions("both").rows
     assert [pseudo_caption(row.regions) for row in rows] == ["ball Saluki dog hound dog couch sofa"] * 3
 
@@ -91,10 +91,10 @@ def test_only_what_was_joined_of_the_same_is_replaced_unasked(dataset: Dataset, 
     wordnet = write_wordnet(tmp_path / "wordnet")
     join(dataset, ["regions", "global"], name="both", wordnet=wordnet)
     before = (dataset.detections_dir / "both/regions.jsonl").read_bytes()
-    with pytest.raises(
-        UserError, match=r"both holds what joined:regions\+global with WordNet saw .* --force"
-    ):
+    with pytest.raises(UserError, match=r"both holds what joined with WordNet:regions/global saw .* --force"):
         join(dataset, ["regions", "global"], name="both")
+    with pytest.raises(UserError, match=r"at most 36 regions; choose another name"):
+        join(dataset, ["regions", "global"], name="both", wordnet=wordnet, most=2)
     assert (dataset.detections_dir / "both/regions.jsonl").read_bytes() == before
     plain = join(dataset, ["regions", "global"], name="both", most=2, force=True)
     assert plain.labels == {"Saluki": 3, "ball": 3}
@@ -102,13 +102,30 @@ def test_only_what_was_joined_of_the_same_is_replaced_unasked(dataset: Dataset, 
     assert join(dataset, ["regions", "global"], name="both", most=2).labels == {"Saluki": 3, "cat": 3}
 
 
-def test_pictures_that_were_added_are_named_with_the_right_command(dataset: Dataset, tmp_path: Path) -> None:
-    join(dataset, ["regions", "global"], name="both", wordnet=write_wordnet(tmp_path / "wordnet"))
+def test_other_words_in_use_and_another_wordnet_are_seen(dataset: Dataset, tmp_path: Path) -> None:
+    wordnet = write_wordnet(tmp_path / "wordnet")
+    assert "dog" in join(dataset, ["global"], name="both", wordnet=wordnet).labels
+    sentence = {"id": "0", "captions": {"en": ["a carnivore on the couch"]}}
+    (dataset.path / "text-only.jsonl").write_text(json.dumps(sentence))
+    other = join(Dataset.open(dataset.path), ["global"], name="both", wordnet=wordnet)
+    assert other.labels == {"carnivore": 6, "couch": 3}
+    changed = (wordnet / "data.noun").read_text().replace("carnivore", "flesheater")
+    (wordnet / "data.noun").write_text(changed)
+    last = join(Dataset.open(dataset.path), ["global"], name="both", wordnet=wordnet)
+    assert last.labels == {"Saluki": 3, "couch": 3, "hound": 3}
+
+
+@pytest.mark.parametrize("general", [True, False])
+def test_pictures_that_were_added_are_named_with_the_right_command(
+    dataset: Dataset, tmp_path: Path, general: bool
+) -> None:
+    wordnet = write_wordnet(tmp_path / "wordnet") if general else None
+    join(dataset, ["regions", "global"], name="both", wordnet=wordnet, most=5)
     (dataset.images_dir / "new.jpg").write_bytes((dataset.images_dir / "00.jpg").read_bytes())
     write_rows(dataset.path / "captions.jsonl", [*dataset.rows, Row(image="new.jpg", split="train")])
     more = Dataset.open(dataset.path)
-    advice = rf"lingvis features join {dataset.path} regions global --name both --wordnet FOLDER$"
-    with pytest.raises(UserError, match=advice):
+    advice = rf"lingvis features join {dataset.path} regions global --name both --most 5"
+    with pytest.raises(UserError, match=advice + (" --wordnet FOLDER$" if general else "$")):
         more.with_regions("both")
     with pytest.raises(UserError, match=r"features detect .* --detector DETECTOR --name global$"):
         more.with_regions("global")

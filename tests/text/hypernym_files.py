@@ -20,7 +20,7 @@ NOUNS = """\
 00000012 18 n 01 pugilist 0 001 @ 00000011 n 0000 | he fights
 00000013 06 n 01 crystal_ball 0 001 @ 00000014 n 0000 | it tells
 00000014 06 n 01 ball 0 001 @ 00000001 n 0000 | round
-00000015 05 n 02 toy_dog 0 toy 0 001 @ 00000004 n 0000 | a small dog
+00000015 05 n 02 toy 0 Toy_dog 0 001 @ 00000004 n 0000 | a small dog
 00000016 05 n 01 Chihuahua 0 001 @ 00000015 n 0000 | it barks
 00000017 06 n 01 beaver 0 001 @ 00000018 n 0000 | a hat of fur
 00000018 06 n 01 hat 0 001 @ 00000001 n 0000 | on the head
@@ -28,6 +28,8 @@ NOUNS = """\
 00000020 06 n 01 cardigan 0 001 @ 00000021 n 0000 | of wool
 00000021 06 n 01 sweater 0 001 @ 00000001 n 0000 | of wool
 00000022 05 n 01 Cardigan 0 001 @ 00000004 n 0000 | a breed
+00000023 18 n 01 bishop 0 001 @ 00000011 n 0000 | a cleric
+00000024 06 n 0a bishop 0 b2 0 b3 0 b4 0 b5 0 b6 0 b7 0 b8 0 b9 0 chessman 0 001 @ 00000001 n 0000 | it moves
 """
 INDEX = """\
   1 This is where the licence stands.
@@ -40,6 +42,7 @@ crystal_ball n 1 1 @ 1 0 00000013
 chihuahua n 1 1 @ 1 0 00000016
 beaver n 2 1 @ 2 1 00000017 00000019
 cardigan n 2 1 @ 2 1 00000020 00000022
+bishop n 2 1 @ 2 1 00000023 00000024
 """
 
 

@@ -27,6 +27,7 @@ def hypernyms(tmp_path: Path) -> Hypernyms:
         ("Saluki", {}, "Saluki"),
         ("couch", {"sofa": 3, "object": 9}, "sofa"),  # another word for the same
         ("boxer", {"dog": 3, "fighter": 9}, "dog"),  # detectors name things, not people
+        ("bishop", {"chessman": 1, "fighter": 9}, "chessman"),  # the tenth word, and the count is hexadecimal
         ("beaver", {"hat": 9, "animal": 1}, "animal"),  # and animals before hats
         ("Cardigan", {"sweater": 9, "dog": 1}, "dog"),  # spelled like the breed
         ("cardigan", {"sweater": 1, "dog": 9}, "sweater"),
@@ -58,16 +59,16 @@ def test_of_two_words_for_a_thing_the_one_used_more(tmp_path: Path) -> None:
         (
             "data.noun",
             NOUNS + "00000030 05 n 02 cat 0\n",
-            r"data\.noun, line 24 is no line of WordNet: '00000030 05 n 02 cat 0'",
+            r"data\.noun, line 26 is no line of WordNet: '00000030 05 n 02 cat 0'",
         ),
         (
             "data.noun",
             NOUNS + "00000030 05 n 01 cat 0 002 @ 00000002 n 0000 | one of two\n",
-            r"data\.noun, line 24 is no line of WordNet",
+            r"data\.noun, line 26 is no line of WordNet",
         ),
         ("data.noun", NOUNS + "00000030 05 n 01 cat 0 001 @ 99 n 0000\n", r"data\.noun points to nouns that"),
-        ("index.noun", INDEX + "cat n 1 1 @ 1 0 99999999\n", r"index\.noun, line 11 is no line of WordNet"),
-        ("index.noun", INDEX + "cat\n", r"index\.noun, line 11 is no line of WordNet: 'cat'"),
+        ("index.noun", INDEX + "cat n 1 1 @ 1 0 99999999\n", r"index\.noun, line 12 is no line of WordNet"),
+        ("index.noun", INDEX + "cat\n", r"index\.noun, line 12 is no line of WordNet: 'cat'"),
         ("index.noun", "  1 The licence.\n", r"index\.noun has no nouns; get the file again"),
     ],
 )
@@ -77,5 +78,7 @@ def test_wrong_files_get_a_sentence(tmp_path: Path, file: str, text: str, match:
     with pytest.raises(UserError, match=match):
         Hypernyms(folder)
     (folder / file).unlink()
-    with pytest.raises(UserError, match=r"cannot be read: No such file.*package wordnet-base"):
+    with pytest.raises(
+        UserError, match=rf"cannot be read: No such file.*name the folder with {file}, .*package wordnet-base"
+    ):
         Hypernyms(folder)

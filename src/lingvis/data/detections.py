@@ -13,7 +13,10 @@ from lingvis.errors import UserError
 
 REGIONS = "regions"  # the folder that features and pseudo captions use when none is named
 FILE, MANIFEST = "regions.jsonl", "manifest.json"
-JOINED = "joined:"  # how the name of a detector begins that put others together
+JOINED = (
+    "joined",
+    "joined with WordNet",
+)  # what detectors are called that put others together: joined:regions/global
 
 
 class _Strict(BaseModel):
@@ -124,12 +127,13 @@ def counted(regions: Mapping[str, Sequence[Region]]) -> dict[str, int]:
 
 
 def _command(folder: Path) -> str:
-    dataset, made_by = folder.parent.parent, ""
+    dataset = folder.parent.parent
     if (folder / MANIFEST).is_file():
-        made_by = read_manifest(folder).origin.detector
-    if made_by.startswith(JOINED):
-        names, _, wordnet = made_by.removeprefix(JOINED).partition(" with ")
-        option = " --wordnet FOLDER" if wordnet else ""
-        return f"lingvis features join {dataset} {names.replace('+', ' ')} --name {folder.name}{option}"
+        origin = read_manifest(folder).origin
+        kind, _, names = origin.detector.partition(":")
+        if kind in JOINED:
+            parts = [*names.split("/"), "--name", folder.name, "--most", str(origin.most)]
+            parts += ["--wordnet", "FOLDER"] if kind == JOINED[1] else []
+            return f"lingvis features join {dataset} {' '.join(parts)}"
     name = "" if folder.name == REGIONS else f" --name {folder.name}"
     return f"lingvis features detect {dataset} --detector DETECTOR{name}"

@@ -45,8 +45,10 @@ def join(
         raise UserError(f"{name} is one of those to be joined; choose another --name for the outcome")
     eye = _Joined(dataset, detections, wordnet)
     target = dataset.detections_dir / name
-    again = target.is_dir() and read_manifest(target).origin.detector == eye.name
-    return detect(dataset, eye, score=0.0, most=most, name=name, force=force or again)
+    if target.is_dir():
+        was = read_manifest(target).origin
+        force = force or (was.detector, was.most) == (eye.name, most)
+    return detect(dataset, eye, score=0.0, most=most, name=name, force=force)
 
 
 class _Joined:
@@ -58,7 +60,7 @@ class _Joined:
         images = [row.image for row in dataset.rows]
         folders = [dataset.detections_dir / each for each in detections]
         self.parts = [read_detections(folder, images) for folder in folders]
-        self.name = f"{JOINED}{'+'.join(detections)}{' with WordNet' if wordnet else ''}"
+        self.name = f"{JOINED[wordnet is not None]}:{'/'.join(detections)}"
         self.made_of = tuple(checksum(folder / FILE) for folder in folders)
         self.everyday: Callable[[str], str] = str
         if wordnet is not None:

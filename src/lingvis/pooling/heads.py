@@ -18,7 +18,7 @@ class AttentionHeads(nn.Module):
 
     Huang et al. 2019, Eq. 1: the weight of vector i in head k is softmax over i of temperature * a_ik, with
     a_ik = tanh(P_k mean)^T tanh(Q_k v_i), the mean over the valid vectors, and P_k, Q_k linear maps [hidden, dim].
-    The paper gives no value for the temperature: with 1 a trained head sees one vector alone; 0.05 is about
+    The paper gives no value for the temperature: with 1 a trained head sees one region alone; 0.05 is about
     1 / sqrt(hidden).
     """
 

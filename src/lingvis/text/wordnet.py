@@ -97,8 +97,8 @@ def data_lines(file: Path) -> Iterator[tuple[int, str]]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise UserError(
-            f"WordNet's {file} cannot be read: {error.strerror}; name the folder with data.noun, on Debian "
-            "/usr/share/wordnet of package wordnet-base"
+            f"WordNet's {file} cannot be read: {error.strerror}; name the folder with "
+            f"{file.name}, on Debian /usr/share/wordnet of package wordnet-base"
         ) from error
     except UnicodeDecodeError as error:
         raise UserError(f"{file} is not UTF-8 at byte {error.start}; get the file again") from error
