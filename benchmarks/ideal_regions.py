@@ -20,7 +20,7 @@ from typing import Any
 from lingvis.data.dataset import Dataset
 from lingvis.files import write_text
 from lingvis.text.segment import words
-from lingvis.text.wordnet import WordNet
+from lingvis.text.wordnet import WordNet, data_lines, read_synsets
 
 LANG = "en"
 LEAST = 2  # people who name it
@@ -30,19 +30,14 @@ VISIBLE = {"05", "06", "13", "17", "18", "20"}
 
 def visible_nouns(wordnet: Path) -> set[str]:
     """Nouns whose most frequent meaning can be seen."""
-    data = [line.split() for line in _lines(wordnet / "data.noun")]
-    kind = {fields[0]: fields[1] for fields in data}
+    kind = {synset.offset: synset.file for synset in read_synsets(wordnet / "data.noun")}
     found = set()
-    for line in _lines(wordnet / "index.noun"):
+    for _, line in data_lines(wordnet / "index.noun"):
         word, *rest = line.split()
         senses = rest[-int(rest[1]) :]
         if kind[senses[0]] in VISIBLE and len(word) > 2:
             found.add(word)
     return found
-
-
-def _lines(file: Path) -> list[str]:
-    return [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("  ")]
 
 
 def seen(captions: Sequence[str], nouns: set[str], wordnet: WordNet) -> list[dict[str, Any]]:
@@ -51,12 +46,12 @@ def seen(captions: Sequence[str], nouns: set[str], wordnet: WordNet) -> list[dic
     people: Counter[str] = Counter()
     for caption in captions:
         pieces = words(caption, LANG)
-        own = set()
+        own: dict[str, int] = {}  # in the order of the sentence: the outcome is the same every time
         for before, word in zip(["", *pieces], pieces, strict=False):
             base = next((base for base in wordnet.bases(word, "noun") if base in nouns), None)
             if base is None or wordnet.bases(word, "adj"):  # "white", "young"
                 continue
-            own.add(base)
+            own[base] = 1
             named.setdefault(base, Counter())
             if len(before) > 2 and wordnet.bases(before, "adj"):
                 named[base][before] += 1

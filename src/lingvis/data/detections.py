@@ -13,10 +13,8 @@ from lingvis.errors import UserError
 
 REGIONS = "regions"  # the folder that features and pseudo captions use when none is named
 FILE, MANIFEST = "regions.jsonl", "manifest.json"
-JOINED = (
-    "joined",
-    "joined with WordNet",
-)  # what detectors are called that put others together: joined:regions/global
+# What a detector is called that put others together: joined:regions/global.
+JOINED, JOINED_WITH_WORDNET = "joined", "joined with WordNet"
 
 
 class _Strict(BaseModel):
@@ -131,9 +129,9 @@ def _command(folder: Path) -> str:
     if (folder / MANIFEST).is_file():
         origin = read_manifest(folder).origin
         kind, _, names = origin.detector.partition(":")
-        if kind in JOINED:
+        if kind in (JOINED, JOINED_WITH_WORDNET):
             parts = [*names.split("/"), "--name", folder.name, "--most", str(origin.most)]
-            parts += ["--wordnet", "FOLDER"] if kind == JOINED[1] else []
+            parts += ["--wordnet", "FOLDER"] if kind == JOINED_WITH_WORDNET else []
             return f"lingvis features join {dataset} {' '.join(parts)}"
     name = "" if folder.name == REGIONS else f" --name {folder.name}"
     return f"lingvis features detect {dataset} --detector DETECTOR{name}"

@@ -8,7 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lingvis.data.dataset import Dataset
-from lingvis.data.detections import FILE, JOINED, Detections, read_detections, read_manifest
+from lingvis.data.detections import (
+    FILE,
+    JOINED,
+    JOINED_WITH_WORDNET,
+    Detections,
+    read_detections,
+    read_manifest,
+)
 from lingvis.data.rows import Region
 from lingvis.data.semantics.captions import LABEL_LANGUAGE
 from lingvis.errors import UserError
@@ -35,7 +42,7 @@ def join(
     The first give all their regions; each of the others adds what those before it do not name, once, where it is surest.
     wordnet: the folder of its files; things whose names nobody writes get a more general name as well (`named`).
     most: keep so many regions a picture, the surest. force: replace detections that were made in another way; what was
-    joined of the same detections is replaced anyway.
+    joined in the same way of what these detections held before is replaced anyway.
     """
     if not detections:
         raise UserError("no detections to join; name folders of detections/, such as regions global")
@@ -60,7 +67,7 @@ class _Joined:
         images = [row.image for row in dataset.rows]
         folders = [dataset.detections_dir / each for each in detections]
         self.parts = [read_detections(folder, images) for folder in folders]
-        self.name = f"{JOINED[wordnet is not None]}:{'/'.join(detections)}"
+        self.name = f"{JOINED_WITH_WORDNET if wordnet else JOINED}:{'/'.join(detections)}"
         self.made_of = tuple(checksum(folder / FILE) for folder in folders)
         self.everyday: Callable[[str], str] = str
         if wordnet is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lingvis.errors import UserError
 from lingvis.text.segment import words
-from lingvis.text.wordnet import data_lines
+from lingvis.text.wordnet import Synset, data_lines, read_synsets
 
 LANG = "en"
 STEPS = 4  # from a Saluki to a dog; what lies higher is "artifact" and "object"
@@ -25,28 +25,22 @@ class Hypernyms:
     def __init__(self, folder: Path) -> None:
         """Read data.noun and index.noun, as Debian's package wordnet-base puts them into /usr/share/wordnet."""
         self._folder = folder
-        self._names: dict[str, tuple[str, ...]] = {}
-        self._above: dict[str, tuple[str, ...]] = {}
-        self._files: dict[str, str] = {}
-        for number, line in data_lines(folder / "data.noun"):
-            try:
-                self._read_synset(line.split(" | ")[0].split())
-            except (IndexError, ValueError) as error:
-                raise _damaged(folder / "data.noun", number, line) from error
-        if not all(target in self._names for targets in self._above.values() for target in targets):
-            raise UserError(f"{folder / 'data.noun'} points to nouns that it lacks; get the file again")
-        self._senses: dict[str, list[str]] = {}
-        for number, line in data_lines(folder / "index.noun"):
+        data, index = (folder / name for name in FILES)
+        self._synsets = {synset.offset: synset for synset in read_synsets(data)}
+        if not all(above in self._synsets for synset in self._synsets.values() for above in synset.above):
+            raise UserError(f"{data} points to nouns that it lacks; get the file again")
+        self._senses: dict[str, list[Synset]] = {}
+        for number, line in data_lines(index):
             try:
                 word, _, count, *rest = line.split()
-                senses = rest[-int(count) :]
-                if not all(sense in self._names for sense in senses):
-                    raise ValueError("an unknown sense")
-            except ValueError as error:
-                raise _damaged(folder / "index.noun", number, line) from error
+                senses = [self._synsets[offset] for offset in rest[-int(count) :]]
+            except (KeyError, ValueError) as error:
+                raise UserError(
+                    f"{index}, line {number} is no noun of WordNet: {line[:60]!r}; get the file again"
+                ) from error
             self._senses[word.replace("_", " ")] = senses
         if not self._senses:
-            raise UserError(f"{folder / 'index.noun'} has no nouns; get the file again")
+            raise UserError(f"{index} has no nouns; get the file again")
 
     @cached_property
     def checksum(self) -> str:
@@ -64,40 +58,20 @@ class Hypernyms:
             return name
         level = [meant]
         for _ in range(1 + STEPS):
-            known = [each for sense in level for each in self._names[sense] if _use(each, used)]
+            known = [each for synset in level for each in synset.names if _use(each, used)]
             if known:
                 return max(known, key=lambda each: (_use(each, used), len(each))).lower()
-            level = [above for sense in level for above in self._above[sense]]
+            level = [self._synsets[above] for synset in level for above in synset.above]
         return name
 
-    def _meant(self, name: str) -> str | None:
+    def _meant(self, name: str) -> Synset | None:
         """The sense of a name: one that is spelled like it, an animal before other things, the most frequent first."""
         senses = self._senses.get(name.lower(), [])
-        alike = [sense for sense in senses if name in self._names[sense]] or senses
-        for files in THINGS:
-            for sense in alike:
-                if self._files[sense] in files:
-                    return sense
-        return next(iter(alike), None)
-
-    def _read_synset(self, fields: list[str]) -> None:
-        """Offset, file, kind, count of words (hexadecimal), each word and its number, count of pointers, each in four."""
-        offset, end = fields[0], 4 + 2 * int(fields[3], 16)
-        count = int(fields[end])
-        pointers = fields[end + 1 : end + 1 + 4 * count]
-        if len(pointers) != 4 * count:
-            raise ValueError("too few pointers")
-        self._files[offset] = fields[1]
-        self._names[offset] = tuple(word.replace("_", " ") for word in fields[4:end:2])
-        self._above[offset] = tuple(
-            target for kind, target in zip(pointers[::4], pointers[1::4], strict=True) if kind in ("@", "@i")
-        )
+        alike = [synset for synset in senses if name in synset.names] or senses
+        things = (synset for files in THINGS for synset in alike if synset.file in files)
+        return next(things, None) or next(iter(alike), None)
 
 
 def _use(name: str, used: Mapping[str, int]) -> int:
     """How often the rarest word of a name is used."""
     return min((used.get(word, 0) for word in words(name, LANG)), default=0)
-
-
-def _damaged(file: Path, number: int, line: str) -> UserError:
-    return UserError(f"{file}, line {number} is no line of WordNet: {line[:60]!r}; get the file again")

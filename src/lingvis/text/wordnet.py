@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -27,13 +28,27 @@ ENDINGS = {  # of WordNet's morphy
 }
 
 
+ABOVE = ("@", "@i")  # pointers to what a thing is a kind or an example of
+
+
+@dataclass(frozen=True, slots=True)
+class Synset:
+    """Names of one thing or property. file: the number of the lexicographers' file, which tells the kind of thing;
+    above: the offsets of more general synsets."""
+
+    offset: str
+    file: str
+    names: tuple[str, ...]
+    above: tuple[str, ...]
+
+
 class WordNet:
     """Sets of synonyms; words are in lower case, those of several words with spaces between them."""
 
     def __init__(self, folder: Path) -> None:
         """Read data.KIND and KIND.exc, as Debian's package wordnet-base puts them into /usr/share/wordnet."""
         self._folder = folder
-        self._synsets = {kind: _read_synsets(folder / f"data.{kind}") for kind in KINDS}
+        self._synsets = {kind: _by_word(folder / f"data.{kind}") for kind in KINDS}
         self._exceptions = {kind: _read_exceptions(folder / f"{kind}.exc") for kind in KINDS}
 
     @cached_property
@@ -63,23 +78,38 @@ class WordNet:
         }
 
 
-def _read_synsets(file: Path) -> dict[str, list[tuple[str, ...]]]:
-    """Word -> its synsets. A line: offset, file, kind, count of words (hexadecimal), each word and its number, ..."""
+def _by_word(file: Path) -> dict[str, list[tuple[str, ...]]]:
+    """Word -> its synsets."""
     found: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for synset in read_synsets(file):
+        names = tuple(name.lower() for name in synset.names)
+        for name in dict.fromkeys(names):
+            found[name].append(names)
+    return dict(found)
+
+
+def read_synsets(file: Path) -> Iterator[Synset]:
+    """The synsets of data.KIND, in the order of the file."""
     for number, line in data_lines(file):
-        fields = line.split(" | ")[0].split()
         try:
-            count = int(fields[3], 16)
-            # An adjective may end in a mark of where it stands: "afloat(p)".
-            words = [fields[4 + 2 * place].partition("(")[0] for place in range(count)]
+            yield _synset(line.split(" | ")[0].split())
         except (IndexError, ValueError) as error:
             raise UserError(
                 f"{file}, line {number} is no synset of WordNet: {line[:60]!r}; get the file again"
             ) from error
-        synset = tuple(word.replace("_", " ").lower() for word in words)
-        for word in dict.fromkeys(synset):
-            found[word].append(synset)
-    return dict(found)
+
+
+def _synset(fields: list[str]) -> Synset:
+    """Offset, file, kind, count of words (hexadecimal), each word and its number, count of pointers, each in four."""
+    end = 4 + 2 * int(fields[3], 16)
+    count = int(fields[end])
+    pointers = fields[end + 1 : end + 1 + 4 * count]
+    if len(pointers) != 4 * count:
+        raise ValueError("pointers are missing")
+    above = [target for kind, target in zip(pointers[::4], pointers[1::4], strict=True) if kind in ABOVE]
+    # An adjective may end in a mark of where it stands: "afloat(p)".
+    names = [word.partition("(")[0].replace("_", " ") for word in fields[4:end:2]]
+    return Synset(offset=fields[0], file=fields[1], names=tuple(names), above=tuple(above))
 
 
 def _read_exceptions(file: Path) -> dict[str, list[str]]:
