@@ -198,6 +198,12 @@ def test_all_annotations_are_learnt_from_without_detectors(dataset: Path, tmp_pa
     assert (tmp_path / "out" / "runs" / "a3vse-1xall-0.json").exists()
 
 
+def test_what_learns_without_detectors_asks_for_none(dataset: Path, tmp_path: Path) -> None:
+    options = {"methods": ["no-s"], "images": [0.5], "per_image": [1]}
+    (record,) = run(dataset, tmp_path, overrides=[*SMALL, "pseudo.detections=nothing"], **options)
+    assert record["recipe"]["pseudo"] | {"weight": 0, "detections": "nothing"} == record["recipe"]["pseudo"]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

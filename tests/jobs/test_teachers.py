@@ -17,7 +17,7 @@ from lingvis.features.store import FeatureStore
 from lingvis.jobs.evaluate import evaluate_runs
 from lingvis.jobs.lessons import find_lessons
 from lingvis.jobs.start import vocabulary_sentences
-from lingvis.jobs.teachers import FOUND
+from lingvis.jobs.teachers import FOUND, _best
 from lingvis.jobs.train import prepare, train
 from lingvis.recipes.build import load_recipe
 from lingvis.stored import StoredEmbedder
@@ -79,6 +79,14 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
         )
         got = lessons.taught.images[place] @ lessons.taught.texts[lessons.taught.rows[some - lessons.pseudo]]
         assert got == pytest.approx(wanted, abs=1e-5)
+
+
+def test_the_highest_scores_come_first() -> None:
+    scores = np.random.default_rng(0).permuted(np.tile(np.arange(4000, dtype=np.float32), (7, 1)), axis=1)
+    expected = [sorted(range(4000), key=lambda column: -row[column])[:FOUND] for row in scores]
+    assert _best(scores).tolist() == expected
+    few = scores[:, :3]
+    assert _best(few).tolist() == [sorted(range(3), key=lambda column: -row[column]) for row in few]
 
 
 def test_a_step_has_one_found_sentence_a_picture_and_asks_for_the_teachers_scores(

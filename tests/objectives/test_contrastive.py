@@ -134,3 +134,11 @@ def test_distilled_is_lowest_where_the_scores_are_the_teachers() -> None:
     scores = taught.clone().requires_grad_()
     Distilled(temperature=0.1)(scores, taught).backward()
     torch.testing.assert_close(scores.grad, torch.zeros(5, 6, dtype=torch.float64))
+
+
+def test_distilled_takes_scores_of_teachers_in_another_precision() -> None:
+    torch.manual_seed(0)
+    scores, taught = torch.randn(3, 4, dtype=torch.float64), torch.randn(3, 4)
+    scores[1] = -torch.inf
+    loss = Distilled(temperature=0.1)
+    assert torch.equal(loss(scores, taught), loss(scores, taught.double()))
