@@ -31,9 +31,9 @@ test: lint browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 bench: setup
-	$(BIN)/lingvis bench pooling --out results/pooling
-	$(BIN)/lingvis bench ranks --out results/ranks
-	$(BIN)/lingvis bench search --out results/search
+	$(BIN)/python -m studies pooling --out results/pooling
+	$(BIN)/python -m studies ranks --out results/ranks
+	$(BIN)/python -m studies search --out results/search
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from lingvis.bench.postgres_server import PostgresServer
+from studies.postgres_server import PostgresServer
 
 # A kill of processes leaves what the system has taken over; only a power cut would not.
 SETTINGS = {"fsync": "off", "shared_buffers": "32MB", "max_connections": "40"}

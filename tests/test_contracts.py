@@ -11,19 +11,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import lingvis.recipes.build  # noqa: F401  (registers the parts of all stages)
+import lingvis.training.build  # noqa: F401  (registers the parts of all stages)
 from lingvis.image.encoders import IMAGE_ENCODERS
-from lingvis.objectives import OBJECTIVES, TERMS, Domains, TopTriplet, Views
+from lingvis.objectives import OBJECTIVES, TopTriplet
 from lingvis.pooling import POOLERS
 from lingvis.registry import Registry
 from lingvis.similarity.measures import SIMILARITIES
+from lingvis.terms import TERMS, Domains, Views
 from lingvis.text.bank import TokenBank
 from lingvis.text.encoders import TEXT_ENCODERS
 from lingvis.text.heads import TEXT_HEADS
-from lingvis.text.latent import Assignment
-from lingvis.text.tokenizers import TOKENIZERS, Tokenizer
+from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer
 from lingvis.text.translators import TRANSLATORS
-from lingvis.text.words import WORDS
+from lingvis.text.words.base import WORDS
+from lingvis.text.words.latent import Assignment
 from lingvis.training.sampling import SAMPLERS, CaptionTable
 from lingvis.types import Clock, Encoder, Objective, Pooler, Sentences, Similarity, Tokens
 

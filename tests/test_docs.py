@@ -13,17 +13,18 @@ import pytest
 from lingvis.data.importers import IMPORTERS
 from lingvis.image.augment import IMAGE_AUGMENTS
 from lingvis.image.encoders import IMAGE_ENCODERS
-from lingvis.objectives import OBJECTIVES, TERMS
+from lingvis.objectives import OBJECTIVES
 from lingvis.pooling import POOLERS
-from lingvis.recipes.build import recipe_names
+from lingvis.recipes.library import recipe_names
 from lingvis.registry import Registry
 from lingvis.similarity.measures import SIMILARITIES
+from lingvis.terms import TERMS
 from lingvis.text.augment import TEXT_AUGMENTS
 from lingvis.text.encoders import TEXT_ENCODERS
 from lingvis.text.heads import TEXT_HEADS
-from lingvis.text.tokenizers import TOKENIZERS
+from lingvis.text.tokenizers.base import TOKENIZERS
 from lingvis.text.translators import TRANSLATORS
-from lingvis.text.words import WORDS
+from lingvis.text.words.base import WORDS
 from lingvis.training.pretraining import PRETRAINING
 from lingvis.training.sampling import SAMPLERS
 
@@ -33,7 +34,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").g
 
 def test_generated_parts_are_up_to_date() -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True
+        [sys.executable, "-m", "studies.tables.generate", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 

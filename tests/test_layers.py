@@ -11,29 +11,27 @@ import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
 STAGES = [
-    "__init__ errors registry types files progress hardware device config artifact ragged recurrent projection "
-    "normalization",
+    "__init__ errors registry types bounds files progress hardware device",
+    "layers",
     "data",
     "features",
     "text",
+    "pseudo",
     "image",
     "pooling",
     "similarity",
-    "objectives",
-    "model",
-    "training",
     "recipes",
-    "added",
-    "embedder",
-    "stored",
+    "model",
+    "objectives",
+    "terms",
     "evaluation",
+    "training",
     "new_language",
     "suggestion",
-    "index",
-    "scale",
-    "jobs",
+    "collection",
+    "ray",
     "serve",
-    "bench",
+    "demo",
     "cli",
 ]
 ORDER = {name: position for position, names in enumerate(STAGES) for name in names.split()}
@@ -82,7 +80,7 @@ def test_help_and_import_stay_light() -> None:
 
 
 def test_public_names() -> None:
-    from lingvis.embedder import Embedder
+    from lingvis.model.embedder import Embedder
 
     assert lingvis.load == Embedder.load
     assert "load" in dir(lingvis)

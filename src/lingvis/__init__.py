@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lingvis.collection.collection import Collection
     from lingvis.data.dataset import Dataset
-    from lingvis.embedder import Embedder
-    from lingvis.index.collection import Collection
+    from lingvis.model.embedder import Embedder
 
     load = Embedder.load
 
@@ -18,7 +18,7 @@ __all__ = ["Collection", "Dataset", "Embedder", "__version__", "load"]
 def __getattr__(name: str) -> Any:
     """Public names load their stage when first used, so that `import lingvis` is light."""
     if name in ("Embedder", "load"):
-        from lingvis.embedder import Embedder
+        from lingvis.model.embedder import Embedder
 
         return Embedder if name == "Embedder" else Embedder.load
     if name == "Dataset":
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
 
         return Dataset
     if name == "Collection":
-        from lingvis.index.collection import Collection
+        from lingvis.collection.collection import Collection
 
         return Collection
     raise AttributeError(f"module 'lingvis' has no attribute {name!r}")

@@ -154,9 +154,8 @@ def test_ctrl_c_ends_with_a_sentence(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [
             sys.executable,
-            "-c",
-            "from lingvis.cli import main; main()",
-            "bench",
+            "-m",
+            "studies",
             "pooling",
             "--out",
             tmp_path / "study",
@@ -172,7 +171,7 @@ def test_ctrl_c_ends_with_a_sentence(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "lingvis: stopped" in errors
+    assert "stopped" in errors
     assert "Traceback" not in errors
 
 

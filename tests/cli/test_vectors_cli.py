@@ -13,7 +13,7 @@ import pytest
 
 from lingvis.cli import main
 from lingvis.data.dataset import Dataset
-from lingvis.jobs.vectors import training_sentences
+from lingvis.text.vectors.run import training_sentences
 from lingvis.text.vectors.store import WordVectors
 
 

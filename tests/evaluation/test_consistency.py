@@ -11,16 +11,17 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from lingvis.artifact import WEIGHTS
 from lingvis.errors import UserError
-from lingvis.evaluation import consistency as module
-from lingvis.evaluation import consistency_fit, consistent_scores
-from lingvis.evaluation.consistency import FILE, LearnedConsistency, MeanConsistency, combine
-from lingvis.evaluation.consistency_fit import Questions, fit, triplet
-from lingvis.evaluation.consistent_scores import ConsistentScores
+from lingvis.evaluation.clc import consistency as module
+from lingvis.evaluation.clc import fit as consistency_fit
+from lingvis.evaluation.clc import scores as consistent_scores
+from lingvis.evaluation.clc.consistency import FILE, LearnedConsistency, MeanConsistency, combine
+from lingvis.evaluation.clc.fit import Questions, fit, triplet
+from lingvis.evaluation.clc.scores import ConsistentScores
 from lingvis.evaluation.ranks import ranks
 from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
-from lingvis.objectives.triplet import TopTriplet
+from lingvis.model.folder import WEIGHTS
+from lingvis.objectives.top_triplet import TopTriplet
 
 LANGS = ("en", "de", "fr")
 

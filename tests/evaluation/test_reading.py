@@ -14,16 +14,16 @@ from PIL import Image
 from lingvis.cli import main
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.consistency import LearnedConsistency, MeanConsistency
+from lingvis.evaluation.clc.choose import Asked, choose_reading
+from lingvis.evaluation.clc.consistency import LearnedConsistency, MeanConsistency
+from lingvis.evaluation.clc.reading import TranslatedTo, WithTranslations
+from lingvis.evaluation.clc.translations import machine_translations, parallel_translations
 from lingvis.evaluation.evaluate import embed, evaluate, measure
-from lingvis.evaluation.examples import examples
-from lingvis.evaluation.page import write_page
 from lingvis.evaluation.protocols import EvaluationProtocol
-from lingvis.evaluation.reading import TranslatedTo, WithTranslations
-from lingvis.evaluation.report import columns, heading, rows, summary
+from lingvis.evaluation.report.examples import examples
+from lingvis.evaluation.report.page import write_page
+from lingvis.evaluation.report.table import columns, heading, rows, summary
 from lingvis.evaluation.scorers import EVERY
-from lingvis.evaluation.translations import machine_translations, parallel_translations
-from lingvis.jobs.reading import Asked, choose_reading
 
 PARALLEL = EvaluationProtocol(name="mine", summary="", splits=("test", "val"), sources=("parallel",))
 CAPTIONS = EvaluationProtocol(name="plain", summary="")

@@ -14,10 +14,10 @@ from rich.console import Console
 
 from lingvis.data.dataset import Dataset
 from lingvis.evaluation.evaluate import Embedded, embed, measure
-from lingvis.evaluation.examples import Answer, Example, Examples, examples
-from lingvis.evaluation.page import write_page
 from lingvis.evaluation.ranks import ranks
-from lingvis.evaluation.report import table
+from lingvis.evaluation.report.examples import Answer, Example, Examples, examples
+from lingvis.evaluation.report.page import write_page
+from lingvis.evaluation.report.table import table
 
 
 @pytest.fixture

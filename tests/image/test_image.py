@@ -9,7 +9,7 @@ from lingvis.image import table as table_module
 from lingvis.image.augment import IMAGE_AUGMENTS, DropVectors, DropVectorsScaled
 from lingvis.image.encoders import IMAGE_ENCODERS, MLP, ResidualMLP
 from lingvis.image.table import FeatureTable
-from lingvis.normalization import MaskedBatchNorm
+from lingvis.layers.normalization import MaskedBatchNorm
 from lingvis.types import Tokens
 
 OPTIONS: dict[str, dict[str, float]] = {

@@ -13,7 +13,7 @@ from PIL import Image
 from lingvis.data.dataset import write_rows
 from lingvis.data.rows import Row
 from lingvis.features.store import write_store
-from lingvis.jobs.train import train
+from lingvis.training.run import train
 
 COLOURS = [
     ("red", "rot", "κόκκινο"),

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from lingvis.data.dataset import Dataset, write_rows
-from lingvis.embedder import Embedder
 from lingvis.errors import UserError
-from lingvis.jobs.add_language import add_language
+from lingvis.model.embedder import Embedder
 from lingvis.new_language.glosses import with_glosses
 from lingvis.new_language.lexicon import Lexicon, find_lexicon, turned
 from lingvis.new_language.material import Part, gather
+from lingvis.new_language.run import add_language
 
 from .conftest import COLOURS, THINGS, make_dataset, make_pairs
 

@@ -13,10 +13,10 @@ import torch
 from safetensors.torch import load_file
 
 from lingvis.data.dataset import Dataset
-from lingvis.embedder import Embedder
 from lingvis.errors import UserError
-from lingvis.jobs.add_language import add_language
-from lingvis.stored import StoredEmbedder
+from lingvis.model.embedder import Embedder
+from lingvis.model.stored import StoredEmbedder
+from lingvis.new_language.run import add_language
 
 from .conftest import make_dataset
 
@@ -198,7 +198,7 @@ def test_ctrl_c_leaves_nothing(
     def stop(*arguments: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lingvis.jobs.add_language.added_section", stop)  # the folder is all but done by then
+    monkeypatch.setattr("lingvis.new_language.run.added_section", stop)  # the folder is all but done by then
     with pytest.raises(KeyboardInterrupt):
         add_language(spelled_run, "el", dataset, tmp_path / "out", route="distilled", device="cpu")
     assert list(tmp_path.iterdir()) == []

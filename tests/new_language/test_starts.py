@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from lingvis.added import make_words
-from lingvis.config import Part
 from lingvis.data.dataset import Dataset
-from lingvis.embedder import Embedder
+from lingvis.model.added_language import make_words
+from lingvis.model.build import build_model, build_tokenizer
+from lingvis.model.embedder import Embedder
 from lingvis.new_language.mapped import fit
 from lingvis.new_language.material import gather
 from lingvis.new_language.starts import copied, fresh
 from lingvis.new_language.teaching import like_lengths
 from lingvis.new_language.word_vectors import word_points
-from lingvis.recipes.build import build_model, build_tokenizer, load_recipe
-from lingvis.text.characters import CharacterTokenizer
-from lingvis.text.ngrams import HashedNgrams
-from lingvis.text.tokenizers import END, START
+from lingvis.recipes.schema import Part
+from lingvis.text.tokenizers.base import END, START
+from lingvis.text.tokenizers.characters import CharacterTokenizer
+from lingvis.text.words.ngrams import HashedNgrams
+from lingvis.training.build import load_recipe
 from lingvis.types import SpelledWords
 
 TEXTS = ["a red dog", "the blue house"]

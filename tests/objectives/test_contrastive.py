@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from lingvis.errors import UserError
-from lingvis.objectives.contrastive import Contrastive, Distilled
+from lingvis.objectives.contrastive import Contrastive
+from lingvis.objectives.distilled import Distilled
 
 
 def naive(scores: Tensor, positives: Tensor, tau: float) -> float:

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from lingvis.config import parse_recipe
 from lingvis.errors import UserError
-from lingvis.recipes.build import build_model, build_tokenizer, load_recipe, recipe_names, recipe_text
+from lingvis.model.build import build_model, build_tokenizer
+from lingvis.recipes.library import recipe_names, recipe_text
+from lingvis.recipes.read import parse_recipe
 from lingvis.text.bank import TokenBank
-from lingvis.text.latent import Assignment
-from lingvis.text.tokenizers import Vocabulary
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.words.latent import Assignment
+from lingvis.training.build import load_recipe
 from lingvis.types import Tokens
 
 WITHOUT_DOWNLOAD = [name for name in recipe_names() if "bert" not in name]

@@ -21,13 +21,13 @@ import pytest
 import uvicorn
 from PIL import Image
 
-from lingvis.index.collection import Collection
-from lingvis.jobs.index import index_folders
+from lingvis.collection.collection import Collection
+from lingvis.collection.writer.indexer import index_folders
 from lingvis.serve.app import create_app
 from lingvis.serve.run import configure
 from lingvis.serve.settings import Settings
 
-from ..index.conftest import make_model, make_pictures
+from ..collection.conftest import make_model, make_pictures
 
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
 SENTENCE_END = 400  # an error is a sentence, not a dump

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lingvis.cli import main
-from lingvis.serve.access import SESSIONS, Access
+from lingvis.serve.limits.access import SESSIONS, Access
 
 from .conftest import Client, serving
 

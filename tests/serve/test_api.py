@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lingvis.index.collection import Collection
-from lingvis.index.contract import Filter
+from lingvis.collection.collection import Collection
+from lingvis.collection.stores.contract import Filter
 from lingvis.serve import answers
 
 from .conftest import Client

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lingvis.index.collection import Collection
-from lingvis.index.contract import Entry
-from lingvis.jobs.index import index_folders
+from lingvis.collection.collection import Collection
+from lingvis.collection.stores.contract import Entry
+from lingvis.collection.writer.indexer import index_folders
 from lingvis.serve.files import SIDE, as_jpeg, open_file
 from lingvis.serve.settings import Settings
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from lingvis.index.collection import Collection
-from lingvis.index.contract import Hit
-from lingvis.serve import protocol
+from lingvis.collection.collection import Collection
+from lingvis.collection.stores.contract import Hit
+from lingvis.serve.limits import protocol
 from lingvis.serve.settings import Settings
 
 from .conftest import Client, form, in_thread

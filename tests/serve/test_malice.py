@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 from PIL import Image
 
-from lingvis.serve.headers import SECURITY
+from lingvis.serve.limits.headers import SECURITY
 
 from .conftest import Answer, Client, form
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from lingvis.collection.collection import Collection
+from lingvis.collection.rebuilds import RebuiltError
+from lingvis.collection.stores.contract import Hit
+from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.writer.indexer import index_folders
 from lingvis.errors import UserError
-from lingvis.index.changes import RebuiltError
-from lingvis.index.collection import Collection
-from lingvis.index.contract import Hit
-from lingvis.index.lance import LanceStore
-from lingvis.jobs.index import index_folders
 from lingvis.serve.settings import Settings
 
-from ..index.conftest import make_model, make_pictures
+from ..collection.conftest import make_model, make_pictures
 from .conftest import Client, in_thread
 
 

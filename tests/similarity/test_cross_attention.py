@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from lingvis.errors import UserError
-from lingvis.recipes.build import load_recipe
 from lingvis.similarity import cross_attention
 from lingvis.similarity.cross_attention import CrossAttention
+from lingvis.training.build import load_recipe
 from lingvis.types import Tokens
 
 VARIANTS: list[dict[str, Any]] = [

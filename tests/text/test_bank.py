@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from lingvis.text.bank import TokenBank
-from lingvis.text.characters import CharacterTokenizer
-from lingvis.text.language_words import LanguageWordTokenizer
-from lingvis.text.tokenizers import END, PAD, START, Tokenizer, WordTokenizer
+from lingvis.text.tokenizers.base import END, PAD, START, Tokenizer
+from lingvis.text.tokenizers.characters import CharacterTokenizer
+from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
+from lingvis.text.tokenizers.words import WordTokenizer
 
 TEXTS = ["a", "a b a", "", "ein b", "b b", "ein Hund", "un chien", "a dog"]
 LANGS = ["en", "en", "en", "de", "en", "de", "fr", "en"]

@@ -8,8 +8,8 @@ import pytest
 
 from lingvis.errors import UserError
 from lingvis.text import segment
-from lingvis.text.characters import Alphabet, CharacterTokenizer, Lexicon
-from lingvis.text.tokenizers import END, MASK, PAD, SPECIAL_TOKENS, START, UNKNOWN, Vocabulary
+from lingvis.text.tokenizers.base import END, MASK, PAD, SPECIAL_TOKENS, START, UNKNOWN, Vocabulary
+from lingvis.text.tokenizers.characters import Alphabet, CharacterTokenizer, Lexicon
 
 CAPTIONS = [
     ("en", "A black dog and a child's toy"),

@@ -9,13 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from lingvis.config import part_problems
 from lingvis.errors import UserError
-from lingvis.text import latent
-from lingvis.text.hybrid import HybridWords
-from lingvis.text.language_words import LanguageVocabulary
-from lingvis.text.latent import Assignment, LatentAttention, pretrain
-from lingvis.text.words import WORDS
+from lingvis.recipes.options import part_problems
+from lingvis.text.tokenizers.language_words import LanguageVocabulary
+from lingvis.text.words import latent
+from lingvis.text.words.base import WORDS
+from lingvis.text.words.hybrid import HybridWords
+from lingvis.text.words.latent import Assignment, LatentAttention, pretrain
 from lingvis.types import TextBatch
 
 VOCABULARY = LanguageVocabulary(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lingvis.errors import UserError
-from lingvis.text.hypernyms import Hypernyms
+from lingvis.text.lexicon.hypernyms import Hypernyms
 from tests.text.hypernym_files import INDEX, NOUNS, write_wordnet
 
 

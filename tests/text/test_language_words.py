@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lingvis.config import part_problems
 from lingvis.errors import UserError
-from lingvis.text.language_words import LanguageVocabulary, LanguageWordTokenizer
-from lingvis.text.tokenizers import END, START, TOKENIZERS, UNKNOWN
+from lingvis.recipes.options import part_problems
+from lingvis.text.tokenizers.base import END, START, TOKENIZERS, UNKNOWN
+from lingvis.text.tokenizers.language_words import LanguageVocabulary, LanguageWordTokenizer
 
 TEXTS = ["b a bus", "der Bus", "a bus b a", "der Hund der Hund der Pudel die Töle", "cat a dog"]
 LANGS = ["en", "de", "en", "de", "en"]

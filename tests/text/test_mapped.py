@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from lingvis.errors import UserError
-from lingvis.text.language_words import LanguageVocabulary
-from lingvis.text.mapped import MappedWords
-from lingvis.text.tokenizers import WordTokenizer
+from lingvis.text.tokenizers.language_words import LanguageVocabulary
+from lingvis.text.tokenizers.words import WordTokenizer
+from lingvis.text.words.mapped import MappedWords
 from lingvis.types import TextBatch
 
 WORDS = ("chien", "chat", "rouge", "x")

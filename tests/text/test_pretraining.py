@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from lingvis.errors import UserError
-from lingvis.objectives.triplet import TopTriplet
+from lingvis.objectives.top_triplet import TopTriplet
 from lingvis.text.bank import TokenBank
-from lingvis.text.language_words import LanguageVocabulary, LanguageWordTokenizer
-from lingvis.text.latent import LatentAttention, pretrain
-from lingvis.text.universal import UniversalWords
+from lingvis.text.tokenizers.language_words import LanguageVocabulary, LanguageWordTokenizer
+from lingvis.text.words.latent import LatentAttention, pretrain
+from lingvis.text.words.universal import UniversalWords
 from lingvis.training import pretraining
 from lingvis.training.pretraining import LatentPretraining, Material, UniversalPretraining
 from lingvis.training.sampling import CaptionTable

@@ -8,15 +8,18 @@ import pytest
 import torch
 from torch import nn
 
-from lingvis.config import Part, part_problems
 from lingvis.errors import UserError
+from lingvis.recipes.options import part_problems
+from lingvis.recipes.schema import Part
 from lingvis.text.bank import TokenBank
-from lingvis.text.characters import CharacterTokenizer
-from lingvis.text.composed import CharacterGRU, CharacterMLP
-from lingvis.text.ngrams import BASE, PRIME, HashedNgrams
-from lingvis.text.spelled import SpelledWordPart
-from lingvis.text.tokenizers import MASK, PAD, Vocabulary, WordTokenizer
-from lingvis.text.words import WORDS
+from lingvis.text.tokenizers.base import MASK, PAD, Vocabulary
+from lingvis.text.tokenizers.characters import CharacterTokenizer
+from lingvis.text.tokenizers.words import WordTokenizer
+from lingvis.text.words.base import WORDS
+from lingvis.text.words.char_gru import CharacterGRU
+from lingvis.text.words.liwe import CharacterMLP
+from lingvis.text.words.ngrams import BASE, PRIME, HashedNgrams
+from lingvis.text.words.spelled import SpelledWordPart
 from lingvis.types import SpelledWords, TextBatch
 
 LETTERS = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=12, word_length=5)
@@ -208,7 +211,7 @@ def test_what_inference_mode_kept_can_be_added_to_outside_it() -> None:
 
 
 def test_words_without_a_lasting_id_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lingvis.text.spelled.LEXICON", 10)
+    monkeypatch.setattr("lingvis.text.words.spelled.LEXICON", 10)
     part, batch = MAKERS["char_gru"]().eval(), some_batch()
     sizes = count_composed(part)
     with torch.no_grad():

@@ -9,10 +9,12 @@ import torch
 from lingvis.errors import UserError
 from lingvis.text.augment import ChangeWords
 from lingvis.text.bank import TokenBank
-from lingvis.text.characters import CharacterTokenizer
 from lingvis.text.segment import words
-from lingvis.text.tokenizers import END, MASK, PAD, START, UNKNOWN, WordTokenizer
-from lingvis.text.words import PretrainedEmbedding, WordEmbedding
+from lingvis.text.tokenizers.base import END, MASK, PAD, START, UNKNOWN
+from lingvis.text.tokenizers.characters import CharacterTokenizer
+from lingvis.text.tokenizers.words import WordTokenizer
+from lingvis.text.words.embedding import WordEmbedding
+from lingvis.text.words.pretrained import PretrainedEmbedding
 from lingvis.types import TextBatch
 
 

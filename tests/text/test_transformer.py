@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from lingvis.text.transformer import TransformerTokenizer, TransformerWords
+from lingvis.text.tokenizers.transformer import TransformerTokenizer
+from lingvis.text.words.transformer import TransformerWords
 from lingvis.types import TextBatch
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lingvis.errors import UserError
-from lingvis.text.iso639 import THREE_LETTERS, spellings
+from lingvis.text.lexicon.iso639 import THREE_LETTERS, spellings
 from lingvis.text.translators import TRANSLATORS, Translator
 from lingvis.text.translators.contract import translate_lines
 

@@ -8,16 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lingvis.config import part_problems
 from lingvis.errors import UserError
-from lingvis.text.encoders import GRU, TEXT_ENCODERS
+from lingvis.layers.per_language import PerLanguageLinear
+from lingvis.recipes.options import part_problems
+from lingvis.text.encoders import GRU, TEXT_ENCODERS, PerLanguageGRU
 from lingvis.text.heads import PerLanguageHead
-from lingvis.text.language_words import LanguageVocabulary, LanguageWordTokenizer
-from lingvis.text.latent import pretrain
-from lingvis.text.per_language import PerLanguageGRU, PerLanguageLinear
-from lingvis.text.tokenizers import WordTokenizer
-from lingvis.text.universal import UniversalWords
-from lingvis.text.words import WORDS
+from lingvis.text.tokenizers.language_words import LanguageVocabulary, LanguageWordTokenizer
+from lingvis.text.tokenizers.words import WordTokenizer
+from lingvis.text.words.base import WORDS
+from lingvis.text.words.latent import pretrain
+from lingvis.text.words.universal import UniversalWords
 from lingvis.types import TextBatch, Tokens
 
 VOCABULARY = LanguageVocabulary(

@@ -16,9 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lingvis.errors import UserError
-from lingvis.jobs.start import words_start
-from lingvis.recipes.build import load_recipe
-from lingvis.text.tokenizers import Vocabulary
+from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.fasttext_bin import read_fasttext_bin
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.read import read_vectors
@@ -26,6 +24,8 @@ from lingvis.text.vectors.store import Origin, WordVectors, names, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.text_format import read_text_vectors
 from lingvis.text.vectors.training import train_vectors, usual_epochs
+from lingvis.training.build import load_recipe
+from lingvis.training.start import words_start
 
 VEC = "5 3\nthe 1 2 3 \nHund 0.5 -1 2e-1 \nhund 9 9 9 \nＣａｔ 4 5 6 \nnbsp\u00a0word 7 7 7 \n"
 SENTENCES = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lingvis.errors import UserError
-from lingvis.text.wordnet import WordNet
+from lingvis.text.lexicon.wordnet import WordNet
 
 NOUNS = """\
   1 This is where the licence stands.

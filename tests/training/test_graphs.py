@@ -13,17 +13,17 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from lingvis.jobs.train import open_with_features, prepare, train
-from lingvis.recipes.build import load_recipe
-from lingvis.training import loop
 from lingvis.training import task as task_module
-from lingvis.training.graphs import GraphedCalls
-from lingvis.training.log import read_log
-from lingvis.training.loop import Plan
-from lingvis.training.optimizer import make_optimizer
+from lingvis.training.build import load_recipe
+from lingvis.training.loop import fit as loop
+from lingvis.training.loop.fit import Plan
+from lingvis.training.loop.graphs import GraphedCalls
+from lingvis.training.loop.log import read_log
+from lingvis.training.loop.optimizer import make_optimizer
+from lingvis.training.loop.watch import LossWatch
+from lingvis.training.run import open_with_features, prepare, train
 from lingvis.training.sampling import Sampler
 from lingvis.training.task import RetrievalTask
-from lingvis.training.watch import LossWatch
 from lingvis.types import Clock
 
 SMALL = [

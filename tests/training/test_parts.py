@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from lingvis.errors import UserError
-from lingvis.training.checkpoint import FILE, TrainingState, load_checkpoint, save_checkpoint
-from lingvis.training.log import RunLog, draw_curves, read_log
-from lingvis.training.optimizer import make_optimizer, make_schedule, set_rate
-from lingvis.training.watch import COLLAPSE_STEPS, Loss, LossWatch
+from lingvis.training.loop.checkpoint import FILE, TrainingState, load_checkpoint, save_checkpoint
+from lingvis.training.loop.log import RunLog, draw_curves, read_log
+from lingvis.training.loop.optimizer import make_optimizer, make_schedule, set_rate
+from lingvis.training.loop.watch import COLLAPSE_STEPS, Loss, LossWatch
 
 
 def two_parts() -> nn.Module:

@@ -11,11 +11,11 @@ import torch
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
-from lingvis.jobs.lessons import find_lessons
-from lingvis.jobs.train import prepare
-from lingvis.objectives import DomainAdversaries, Domains
-from lingvis.recipes.build import load_recipe
+from lingvis.terms import DomainAdversaries, Domains
+from lingvis.training.build import load_recipe
+from lingvis.training.lessons import find_lessons
 from lingvis.training.pseudo import PseudoCaptions, WithPseudo
+from lingvis.training.run import prepare
 from lingvis.training.task import RetrievalTask
 from lingvis.types import Clock
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lingvis.config import part_problems
+from lingvis.recipes.options import part_problems
 from lingvis.training.sampling import SAMPLERS, CaptionSampler, CaptionTable, ImageSampler
 
 Ints = NDArray[np.int64]

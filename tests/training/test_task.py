@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lingvis.errors import UserError
-from lingvis.jobs.lessons import find_lessons
-from lingvis.jobs.train import open_with_features, prepare
-from lingvis.objectives import MaskedCrossLanguage, Views, hide_words
 from lingvis.objectives.ranking import hinge_all, hinge_hardest
-from lingvis.recipes.build import load_recipe
+from lingvis.terms import MaskedCrossLanguage, Views, hide_words
 from lingvis.text.bank import TokenBank
-from lingvis.training.checkpoint import TrainingState, load_checkpoint
-from lingvis.training.loop import Plan, fit
-from lingvis.training.optimizer import make_optimizer
+from lingvis.training.build import load_recipe
+from lingvis.training.lessons import find_lessons
+from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
+from lingvis.training.loop.fit import Plan, fit
+from lingvis.training.loop.optimizer import make_optimizer
+from lingvis.training.loop.watch import Loss
+from lingvis.training.run import open_with_features, prepare
 from lingvis.training.task import RetrievalTask
-from lingvis.training.watch import Loss
 from lingvis.types import Clock, Sentences
 
 Ints = NDArray[np.int64]

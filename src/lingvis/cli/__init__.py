@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cyclopts import App
 
 # How torch says on a CPU and on a GPU that memory is used up.
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "CUDA out of memory")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the `lingvis` command: bad input ends with one sentence and exit code 2."""
+    """Entry point of the `lingvis` command."""
+    from lingvis.cli.app import app
+
+    run(app, arguments)
+
+
+def run(app: App, arguments: Sequence[str] | None) -> None:
+    """Run a command of `app`: bad input ends with one sentence and exit code 2."""
     from cyclopts import CycloptsError
 
-    from lingvis.cli.app import app
     from lingvis.errors import UserError
 
     try:
@@ -21,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except UserError as error:
         _fail(str(error))
     except CycloptsError as error:
-        _fail(f"{' '.join(str(error).split())} Try: lingvis --help")
+        _fail(f"{' '.join(str(error).split())} Try: {app.name[0]} --help")
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone: nothing to say
         sys.exit(1)

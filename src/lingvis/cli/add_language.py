@@ -57,7 +57,7 @@ def add_language(
     import sys
 
     from lingvis.cli.output import print_json
-    from lingvis.jobs.add_language import add_language as add
+    from lingvis.new_language.run import add_language as add
 
     try:
         report = add(
@@ -84,7 +84,7 @@ def add_language(
 
 def _tell(report: dict[str, Any], out: Path) -> None:
     from lingvis.cli.output import print_table
-    from lingvis.jobs.card import added_sentences, route_rows
+    from lingvis.model.card import added_sentences, route_rows
 
     print_table(
         f"routes to {report['lang']}", ["route", "mR", "epoch", "seconds", "values"], route_rows(report)

@@ -64,7 +64,7 @@ def align(
         Print the report as JSON.
     """
     from lingvis.cli.output import print_json
-    from lingvis.jobs.align import align as run
+    from lingvis.text.alignment.run import align as run
 
     report = run(
         source,
@@ -89,7 +89,7 @@ def _dictionary(
     file: Path | None, parallel: Path | None, langs: tuple[str, str] | None
 ) -> Mapping[str, tuple[str, ...]]:
     from lingvis.errors import UserError
-    from lingvis.jobs.align import induced
+    from lingvis.text.alignment.run import induced
     from lingvis.text.dictionaries import read_dictionary
 
     if file is not None and parallel is None and langs is None:

@@ -8,7 +8,6 @@ from lingvis import __version__
 from lingvis.cli import (
     add_language,
     align,
-    bench,
     collections,
     data,
     demo,
@@ -16,7 +15,6 @@ from lingvis.cli import (
     recipes,
     runs,
     serve,
-    studies,
     suggest,
     vectors,
 )
@@ -40,7 +38,3 @@ app.command(suggest.suggest)
 app.command(collections.index)
 app.command(collections.search)
 app.command(serve.serve)
-bench.app.command(studies.transfer)
-bench.app.command(studies.sparse)
-bench.app.command(studies.draw, name="map")
-app.command(bench.app)

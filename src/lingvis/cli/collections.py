@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,8 +16,8 @@ from lingvis.errors import UserError
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lingvis.index.rerank import Reranker
-    from lingvis.jobs.index import IndexReport
+    from lingvis.collection.rerank.second_model import Reranker
+    from lingvis.collection.writer.indexer import IndexReport
 
 Flag = Parameter(negative="")
 
@@ -56,14 +57,16 @@ def index(
     json: bool
         Print the report as JSON.
     """
-    from lingvis.jobs.index import Indexer, watch_folders
-    from lingvis.scale.cluster import connected
+    from lingvis.collection.writer.indexer import Indexer, watch_folders
+    from lingvis.ray.cluster import connected
+    from lingvis.ray.indexing import ClusterWorkers
 
     def tell(report: IndexReport) -> None:
         _print_report(collection, report, json=json)
 
     with connected(ray) as cluster:
-        indexer = Indexer(str(collection), model=model, rebuild=rebuild, device=device, cluster=cluster)
+        spread = None if cluster is None else partial(ClusterWorkers, cluster)
+        indexer = Indexer(str(collection), model=model, rebuild=rebuild, device=device, spread=spread)
         if watch:
             watch_folders(indexer, folders, prune=prune, tell=tell)
         else:
@@ -139,9 +142,9 @@ def search(
         Print JSON.
     """
     from lingvis.cli.output import print_json
-    from lingvis.index.collection import Collection
-    from lingvis.index.contract import Filter
-    from lingvis.index.moments import from_moment, up_to_moment
+    from lingvis.collection.collection import Collection
+    from lingvis.collection.dates import from_moment, up_to_moment
+    from lingvis.collection.stores.contract import Filter
     from lingvis.text.translators import TRANSLATORS
 
     where = Filter(
@@ -182,8 +185,8 @@ def search(
 
 def _reranker(collection: str, run: Path, device: str | None) -> Reranker:
     """What it makes of pictures is kept in the collection's folder; beside a server, for this question only."""
-    from lingvis.index.postgres_address import is_postgres
-    from lingvis.index.rerank import Reranker
+    from lingvis.collection.rerank.second_model import Reranker
+    from lingvis.collection.stores.postgres.address import is_postgres
 
     return Reranker.load(
         run, cache=None if is_postgres(collection) else Path(collection) / "rerank", device=device
@@ -201,7 +204,7 @@ def _moment(name: str, text: str | None, parse: Callable[[str], datetime]) -> da
 
 def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
     from lingvis.cli.output import print_json
-    from lingvis.index.stores import shown
+    from lingvis.collection.stores.open import shown
 
     if json:
         print_json(asdict(report))

@@ -24,10 +24,10 @@ def demo(*, out: Path = Path("demo"), scenes: int = 3000, serve: bool = True, js
         Print the report as JSON.
     """
     from lingvis.cli.output import print_json
-    from lingvis.evaluation.report import print_report
-    from lingvis.index.collection import Collection
-    from lingvis.jobs.demo import COLLECTION, PAGE, run_demo
-    from lingvis.jobs.demo_server import CheckError
+    from lingvis.collection.collection import Collection
+    from lingvis.demo.run import COLLECTION, PAGE, run_demo
+    from lingvis.demo.server import CheckError
+    from lingvis.evaluation.report.table import print_report
 
     try:
         report = run_demo(out, scenes=scenes, check=not serve)

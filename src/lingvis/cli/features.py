@@ -59,8 +59,8 @@ def extract(
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
     from lingvis.features.extract import extract as run
-    from lingvis.scale.cluster import connected
-    from lingvis.scale.extraction import ClusterEncoder
+    from lingvis.ray.cluster import connected
+    from lingvis.ray.extraction import ClusterEncoder
 
     opened = Dataset.open(dataset)
     with connected(ray) as cluster:
@@ -175,7 +175,7 @@ def join(
     """
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
-    from lingvis.jobs.join import join as run
+    from lingvis.pseudo.join import join as run
 
     made = run(Dataset.open(dataset), detections, name=name, wordnet=wordnet, most=most, force=force)
     if json:
@@ -221,7 +221,7 @@ def labels(
     """
     from lingvis.cli.output import print_json, print_table
     from lingvis.data.dataset import Dataset
-    from lingvis.jobs.labels import translate_labels
+    from lingvis.pseudo.label_tables import translate_labels
 
     tables = translate_labels(
         Dataset.open(dataset), dictionaries=dictionary or [], languages=lang, detections=detections

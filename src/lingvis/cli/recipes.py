@@ -17,7 +17,8 @@ def list_recipes(*, json: bool = False) -> None:
         Print JSON instead of a table.
     """
     from lingvis.cli.output import print_json, print_table
-    from lingvis.recipes.build import load_recipe, recipe_names
+    from lingvis.recipes.library import recipe_names
+    from lingvis.training.build import load_recipe
 
     recipes = [load_recipe(name) for name in recipe_names()]
     if json:
@@ -37,7 +38,8 @@ def show(name: str, /) -> None:
     name: str
         A built-in recipe or a .toml file.
     """
-    from lingvis.recipes.build import load_recipe, recipe_text
+    from lingvis.recipes.library import recipe_text
+    from lingvis.training.build import load_recipe
 
     load_recipe(name)
     print(recipe_text(name), end="")

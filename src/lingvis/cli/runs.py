@@ -39,10 +39,10 @@ def train(
         Print the model's configuration as JSON.
     """
     from lingvis.cli.output import print_json
-    from lingvis.jobs.card import describe_sizes
-    from lingvis.jobs.train import train as run
-    from lingvis.training.checkpoint import FILE as CHECKPOINT
-    from lingvis.training.loop import Interrupted
+    from lingvis.model.card import describe_sizes
+    from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
+    from lingvis.training.loop.fit import Interrupted
+    from lingvis.training.run import train as run
 
     try:
         config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device)
@@ -115,8 +115,8 @@ def evaluate(
         Print JSON instead of a table.
     """
     from lingvis.cli.output import print_json
-    from lingvis.evaluation.report import print_report
-    from lingvis.jobs.evaluate import evaluate_runs
+    from lingvis.evaluation.report.table import print_report
+    from lingvis.evaluation.run import evaluate_runs
 
     report = evaluate_runs(
         [run, *(with_ or [])],

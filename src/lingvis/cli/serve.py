@@ -46,7 +46,7 @@ def serve(
     device: str
         cpu or cuda; a GPU is used when there is one.
     """
-    from lingvis.index.collection import Collection
+    from lingvis.collection.collection import Collection
     from lingvis.serve.run import serve as run
 
     secret = _token(token, token_file, no_auth=no_auth)

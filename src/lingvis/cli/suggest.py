@@ -53,8 +53,8 @@ def suggest(
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
     from lingvis.files import write_text
-    from lingvis.jobs.suggest import suggest as find
     from lingvis.suggestion.page import write_page
+    from lingvis.suggestion.run import suggest as find
 
     opened = Dataset.open(dataset)
     found = find(opened, count, features=features, model=model, lang=lang, seed=seed, device=device)

@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 if TYPE_CHECKING:
-    from lingvis.jobs.vectors import Made
+    from lingvis.text.vectors.run import Made
 
 app = App(name="vectors", help="Train word vectors on the captions, or import published ones.")
 
@@ -47,7 +47,7 @@ def train(
     json: bool
         Print the manifest as JSON.
     """
-    from lingvis.jobs.vectors import train as run
+    from lingvis.text.vectors.run import train as run
 
     _tell(run(dataset, name=name, dim=dim, epochs=epochs, languages=lang or [], seed=seed), json)
 
@@ -76,7 +76,7 @@ def import_(
     json: bool
         Print the manifest as JSON.
     """
-    from lingvis.jobs.vectors import import_ as run
+    from lingvis.text.vectors.run import import_ as run
 
     _tell(run(dataset, name=name, files=_pairs(files), dim=dim), json)
 

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageOps
 
 from lingvis.data import fonts
 from lingvis.data.dataset import Dataset
-from lingvis.data.opening import open_image
+from lingvis.data.images import open_image
 from lingvis.data.rows import SPLITS, Row
 from lingvis.errors import UserError
 from lingvis.files import atomic_file

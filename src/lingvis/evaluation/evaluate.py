@@ -12,11 +12,11 @@ from lingvis import __version__
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation import metrics
+from lingvis.evaluation.clc.reading import Reading
 from lingvis.evaluation.models import MeasuredModel, scorers
 from lingvis.evaluation.pools import Pool, pools
 from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
 from lingvis.evaluation.ranks import TIE_RULE, ranks
-from lingvis.evaluation.reading import Reading
 from lingvis.evaluation.scorers import Scorer
 
 

@@ -25,12 +25,12 @@ from lingvis.data.detections import (
 )
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.ahead import ahead
 from lingvis.features.detectors.contract import Detector, Picture, load_detector
 from lingvis.features.detectors.looking import look
 from lingvis.features.extract import digest
 from lingvis.features.partial import exclusive
 from lingvis.features.pictures import BrokenPicture
+from lingvis.features.prefetch import ahead
 from lingvis.files import atomic_folder, write_text
 from lingvis.progress import ProgressBar
 

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
-from lingvis.features.ahead import ahead
 from lingvis.features.backbones.contract import Backbone, Preprocessing
 from lingvis.features.pictures import BrokenPicture, Decoded, decode
+from lingvis.features.prefetch import ahead
 from lingvis.features.regions import coverage
 
 Kind = Literal["global", "grid", "region"]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from lingvis.data.opening import open_image
+from lingvis.data.images import open_image
 from lingvis.data.rows import Box
 from lingvis.features.backbones.contract import Preprocessing
 

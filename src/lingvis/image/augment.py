@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from lingvis.config import Share
+from lingvis.bounds import Share
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from lingvis.config import Count, Share
-from lingvis.normalization import MaskedBatchNorm
-from lingvis.projection import Linear
+from lingvis.bounds import Count, Share
+from lingvis.layers.normalization import MaskedBatchNorm
+from lingvis.layers.projection import Linear
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lingvis.ragged import RaggedIndex, starts_of
+from lingvis.layers.ragged import RaggedIndex, starts_of
 from lingvis.types import Tokens
 
 # The share of a GPU's free memory that features may take; the rest is for weights and activations.

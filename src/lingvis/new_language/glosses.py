@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lingvis.embedder import Embedder
+from lingvis.model.embedder import Embedder
 from lingvis.new_language.lexicon import Lexicon
 from lingvis.new_language.material import Part
 from lingvis.new_language.starts import spells

@@ -12,20 +12,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lingvis.config import Recipe
-from lingvis.embedder import Embedder
 from lingvis.errors import UserError, choices
+from lingvis.model.embedder import Embedder
 from lingvis.new_language.glosses import with_glosses
 from lingvis.new_language.lexicon import Lexicon, find_lexicon
 from lingvis.new_language.mapped import mapped, source_vectors
 from lingvis.new_language.material import Material, Part
 from lingvis.new_language.measure import Ruler
-from lingvis.new_language.points import Lessons
 from lingvis.new_language.routes import ROUTES, Outcome, obstacle, take
 from lingvis.new_language.starts import Start, copied, fresh, spells
+from lingvis.new_language.targets import Lessons
 from lingvis.new_language.teaching import Plan
 from lingvis.new_language.word_vectors import WordPoints, word_points
 from lingvis.progress import ProgressBar
+from lingvis.recipes.schema import Recipe
 from lingvis.text.dictionaries import read_dictionary
 from lingvis.text.segment import words as split
 

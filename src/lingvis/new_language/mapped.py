@@ -9,18 +9,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lingvis.embedder import Embedder
+from lingvis.model.embedder import Embedder
 from lingvis.new_language.starts import Start, fresh
 from lingvis.new_language.word_vectors import WordPoints
-from lingvis.text.characters import CharacterTokenizer
-from lingvis.text.ngrams import HashedNgrams
 from lingvis.text.segment import words as split
-from lingvis.text.tokenizers import END, MASK, START
+from lingvis.text.tokenizers.base import END, MASK, START
+from lingvis.text.tokenizers.characters import CharacterTokenizer
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.read import read_vectors
 from lingvis.text.vectors.store import MANIFEST, WordVectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.training import train_vectors, usual_epochs
+from lingvis.text.words.ngrams import HashedNgrams
 from lingvis.types import SpelledWords
 
 Floats = NDArray[np.float32]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lingvis.embedder import Embedder
 from lingvis.errors import UserError
 from lingvis.evaluation import metrics
 from lingvis.evaluation.ranks import ranks
 from lingvis.evaluation.scorers import FunctionScores, InnerProduct, Scorer
+from lingvis.model.embedder import Embedder
 
 Floats = NDArray[np.float32]
 

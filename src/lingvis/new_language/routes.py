@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lingvis.added import AddedConfig, AddedLanguage, Branch
-from lingvis.embedder import Embedder
 from lingvis.errors import UserError
+from lingvis.model.added_language import AddedConfig, AddedLanguage, Branch
+from lingvis.model.embedder import Embedder
 from lingvis.new_language.material import Material
 from lingvis.new_language.measure import Ruler
-from lingvis.new_language.points import Lessons
 from lingvis.new_language.starts import Start, spells
+from lingvis.new_language.targets import Lessons
 from lingvis.new_language.teaching import Plan, teach
 from lingvis.text.augment import ChangeWords
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from lingvis.added import make_words
-from lingvis.config import Part, Recipe
-from lingvis.embedder import Embedder
-from lingvis.text.characters import CharacterTokenizer
-from lingvis.text.spelled import SpelledWordPart
-from lingvis.text.tokenizers import Tokenizer
+from lingvis.model.added_language import make_words
+from lingvis.model.embedder import Embedder
+from lingvis.recipes.schema import Part, Recipe
+from lingvis.text.tokenizers.base import Tokenizer
+from lingvis.text.tokenizers.characters import CharacterTokenizer
+from lingvis.text.words.spelled import SpelledWordPart
 
 WORD_LENGTH, SHORTEST, LONGEST, BUCKETS = 16, 3, 5, 16_000
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lingvis.added import Branch
-from lingvis.model import DualEncoder
-from lingvis.normalization import MaskedBatchNorm
+from lingvis.layers.normalization import MaskedBatchNorm
+from lingvis.model.added_language import Branch
+from lingvis.model.dual_encoder import DualEncoder
 from lingvis.objectives.contrastive import Contrastive
 from lingvis.text.bank import TokenBank
-from lingvis.text.ngrams import HashedNgrams
+from lingvis.text.words.ngrams import HashedNgrams
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lingvis.embedder import BATCH, Embedder
-from lingvis.model import masked_mean
+from lingvis.model.dual_encoder import masked_mean
+from lingvis.model.embedder import BATCH, Embedder
 from lingvis.text.bank import TokenBank
 from lingvis.text.vectors.table import WordTable
 

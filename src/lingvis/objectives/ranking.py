@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from lingvis.config import Count, Epoch, Positive, Share
+from lingvis.bounds import Count, Epoch, Positive, Share
 from lingvis.objectives.hardness import HardnessName, hardness
 from lingvis.objectives.hinges import hinge_sums
 from lingvis.registry import Registry

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from lingvis.errors import UserError, choices
-from lingvis.recurrent import MaskedGRU
+from lingvis.layers.recurrent import MaskedGRU
 
 
 class SinCosCode(nn.Module):

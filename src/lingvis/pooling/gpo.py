@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from lingvis.config import Count, Positive
+from lingvis.bounds import Count, Positive
 from lingvis.errors import UserError
 from lingvis.pooling.base import POOLERS
 from lingvis.pooling.coefficients import Coefficients

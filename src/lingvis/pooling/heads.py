@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from lingvis.config import Count, Positive
+from lingvis.bounds import Count, Positive
 from lingvis.pooling.base import POOLERS
 from lingvis.types import Tokens
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from lingvis.config import Count
+from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.pooling.base import POOLERS
 from lingvis.pooling.sorting import sort_features

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from lingvis import __version__
-from lingvis.index.collection import Collection
-from lingvis.serve import about, items, search
+from lingvis.collection.collection import Collection
 from lingvis.serve.errors import Caught, tell_errors
-from lingvis.serve.gate import Gate
-from lingvis.serve.headers import SecurityHeaders
+from lingvis.serve.limits.gate import Gate
+from lingvis.serve.limits.headers import SecurityHeaders
 from lingvis.serve.metrics import Measured
-from lingvis.serve.page_files import add_page
+from lingvis.serve.routes import about, items, search
+from lingvis.serve.routes.page import add_page
 from lingvis.serve.server import Server
 from lingvis.serve.settings import Settings
 

@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, TypeVar
 from PIL import Image
 from starlette.exceptions import HTTPException
 
+from lingvis.collection.collection import Collection
+from lingvis.collection.rebuilds import RebuiltError, UnavailableError
+from lingvis.collection.stores.contract import Entry, Hit, Statistics
 from lingvis.errors import UserError
-from lingvis.index.changes import RebuiltError, UnavailableError
-from lingvis.index.collection import Collection
-from lingvis.index.contract import Entry, Hit, Statistics
 from lingvis.serve.questions import Filters, PictureQuestion, Question
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 from PIL import ImageOps
 
+from lingvis.collection.stores.contract import Entry
+from lingvis.data.formats import open_picture
 from lingvis.features.pictures import to_rgb
-from lingvis.index.contract import Entry
-from lingvis.index.formats import open_picture
 
 SHOWN = {
     "jpeg": "image/jpeg",

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from lingvis.index.contract import Filter
-from lingvis.index.moments import from_moment, up_to_moment
+from lingvis.collection.dates import from_moment, up_to_moment
+from lingvis.collection.stores.contract import Filter
 from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS
 
 LARGEST = 2**63 - 1

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
+from lingvis.collection.collection import Collection
 from lingvis.errors import UserError
 from lingvis.hardware import core_count
-from lingvis.index.collection import Collection
 from lingvis.serve.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def configure(app: FastAPI) -> uvicorn.Config:
     """How uvicorn runs the application: nobody may keep it waiting, and it tells nothing about itself."""
     import uvicorn
 
-    from lingvis.serve.protocol import HEAD_BYTES, PatientProtocol
+    from lingvis.serve.limits.protocol import HEAD_BYTES, PatientProtocol
 
     return uvicorn.Config(
         app,

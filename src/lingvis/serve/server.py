@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
-from lingvis.index.collection import Collection
-from lingvis.serve.access import Access
-from lingvis.serve.busy import Places
+from lingvis.collection.collection import Collection
 from lingvis.serve.engine import Engine
+from lingvis.serve.limits.access import Access
+from lingvis.serve.limits.places import Places
+from lingvis.serve.limits.workers import Workers
 from lingvis.serve.metrics import Metrics
 from lingvis.serve.settings import Settings
-from lingvis.serve.workers import Workers
 
 READING, READS_WAITING = 4, 400  # a page asks for all its thumbnails at once
 CONVERSIONS_WAITING = 16

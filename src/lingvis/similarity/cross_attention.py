@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from lingvis.config import Positive
+from lingvis.bounds import Positive
 from lingvis.similarity.measures import SIMILARITIES
 from lingvis.types import Tokens
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from lingvis.config import Count
+from lingvis.bounds import Count
 from lingvis.registry import Registry
 
 SIMILARITIES: Registry[type[nn.Module]] = Registry("similarity")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from lingvis.data.opening import small_picture
+from lingvis.data.images import small_picture
 from lingvis.files import write_text
 from lingvis.suggestion.result import Suggestion, Suggestions
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from lingvis.config import Share
+from lingvis.bounds import Share
 from lingvis.errors import UserError
 from lingvis.registry import Registry
-from lingvis.text.tokenizers import Vocabulary
+from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.types import TextBatch
 
 TEXT_AUGMENTS: Registry[type[nn.Module]] = Registry("text augmentation")

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lingvis.ragged import RaggedIndex, starts_of
-from lingvis.text.tokenizers import SpellingTokenizer, Tokenizer
+from lingvis.layers.ragged import RaggedIndex, starts_of
+from lingvis.text.tokenizers.base import SpellingTokenizer, Tokenizer
 from lingvis.types import SpelledWords, TextBatch
 
 Ints = NDArray[np.int64]

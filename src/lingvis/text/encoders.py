@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from torch import nn
 
-from lingvis.config import Count, Share
-from lingvis.projection import Linear
-from lingvis.recurrent import MaskedGRU
+from lingvis.bounds import Count, Share
+from lingvis.layers.per_language import by_language
+from lingvis.layers.projection import Linear
+from lingvis.layers.recurrent import MaskedGRU
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 
@@ -55,3 +56,21 @@ class LSTM(nn.Module):
     def forward(self, tokens: Tokens) -> Tokens:
         states = self.lstm(tokens.values)[0]
         return replace(tokens, values=states.masked_fill(~tokens.mask.unsqueeze(-1), 0.0))
+
+
+@TEXT_ENCODERS.register("gru_per_language", "a GRU or BiGRU for each language (PAR EmbN)")
+class PerLanguageGRU(nn.Module):
+    """[B, L, input_dim] -> [B, L, dim], a sentence branch for each language (PAR EmbN; Gella et al. 2017)."""
+
+    def __init__(self, *, language_count: Count, input_dim: Count, dim: Count, bidirectional: bool) -> None:
+        super().__init__()
+        self.dim = dim
+        self.layers = nn.ModuleList(
+            GRU(input_dim=input_dim, dim=dim, bidirectional=bidirectional) for _ in range(language_count)
+        )
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        branches = [
+            lambda values, mask, layer=layer: layer(Tokens(values, mask)).values for layer in self.layers
+        ]
+        return replace(tokens, values=by_language(branches, tokens.runs, tokens.values, tokens.mask))

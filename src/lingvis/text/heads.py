@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from lingvis.config import Count
+from lingvis.bounds import Count
+from lingvis.layers.per_language import PerLanguageLinear, Runs
 from lingvis.registry import Registry
-from lingvis.text.per_language import PerLanguageLinear, Runs
 
 TEXT_HEADS: Registry[type[nn.Module]] = Registry("text head")
 

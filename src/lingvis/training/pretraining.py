@@ -12,14 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from lingvis.config import Count, Positive, Share
+from lingvis.bounds import Count, Positive, Share
 from lingvis.errors import UserError
-from lingvis.objectives.triplet import TopTriplet
+from lingvis.objectives.top_triplet import TopTriplet
 from lingvis.progress import ProgressBar
 from lingvis.registry import Registry
 from lingvis.text.bank import TokenBank
-from lingvis.text.latent import Assignment, LatentAttention, pretrain
-from lingvis.text.tokenizers import Vocabulary
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.words.latent import Assignment, LatentAttention, pretrain
 from lingvis.training.sampling import CaptionTable, ImageSampler
 from lingvis.types import TextBatch
 

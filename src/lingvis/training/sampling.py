@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from lingvis.config import Count, Positive, Share
+from lingvis.bounds import Count, Positive, Share
 from lingvis.registry import Registry
 
 Ints = NDArray[np.int64]

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lingvis.image.table import FeatureTable
-from lingvis.model import DualEncoder, masked_mean
-from lingvis.objectives.domains import DomainAdversaries, Domains
-from lingvis.objectives.masked import MaskedCrossLanguage, Views, hide_words
+from lingvis.layers.per_language import PerLanguageLinear
+from lingvis.model.dual_encoder import DualEncoder, masked_mean
+from lingvis.terms.domain_adversaries import DomainAdversaries, Domains
+from lingvis.terms.masked_cross_language import MaskedCrossLanguage, Views, hide_words
 from lingvis.text.bank import TokenBank
-from lingvis.text.per_language import PerLanguageGRU, PerLanguageLinear
-from lingvis.training.graphs import GraphedCalls
+from lingvis.text.encoders import PerLanguageGRU
+from lingvis.training.loop.graphs import GraphedCalls
+from lingvis.training.loop.watch import Loss
 from lingvis.training.pseudo import PseudoCaptions
 from lingvis.training.sampling import CaptionTable
-from lingvis.training.watch import Loss
 from lingvis.types import Clock, Reading, Sentences
 
 # Sizes are rounded up to these multiples, so that batches have few different shapes.

@@ -15,9 +15,9 @@ from urllib.request import Request, urlopen
 import pytest
 from PIL import Image, ImageDraw
 
-from lingvis.jobs.index import index_folders
+from lingvis.collection.writer.indexer import index_folders
 
-from ...index.conftest import make_model
+from ...collection.conftest import make_model
 from ..conftest import serving
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from lingvis.data.opening import open_image
+from lingvis.data.images import open_image
 from lingvis.features.detectors.contract import Picture
 from lingvis.features.pictures import REDUCING_GAP, BrokenPicture, reason_of, to_rgb, upright_size
 

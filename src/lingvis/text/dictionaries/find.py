@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lingvis.errors import UserError
 from lingvis.text.dictionaries.read import collect, read_dictionary
-from lingvis.text.iso639 import spellings
+from lingvis.text.lexicon.iso639 import spellings
 from lingvis.text.segment import words
 
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 
 from lingvis.errors import UserError, choices
-from lingvis.text.iso639 import spellings
+from lingvis.text.lexicon.iso639 import spellings
 from lingvis.text.translators.contract import TRANSLATORS, translate_lines
 
 _INSTALL = "for example: apt-get install apertium apertium-eng-spa"

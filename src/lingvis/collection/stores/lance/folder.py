@@ -1,0 +1,112 @@
+"""The folder of a collection on LanceDB: collection.json names the table in use, which lies beside it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from lingvis.collection.stores.contract import FORMAT, Header
+from lingvis.collection.stores.lance.durable import FolderSync, one_writer
+from lingvis.collection.stores.lance.rows import schema
+from lingvis.collection.stores.lance.versions import FILE as FLUSHED
+from lingvis.collection.stores.lance.versions import drop_between, flushed
+from lingvis.errors import UserError
+from lingvis.files import write_json
+
+FILE = "collection.json"
+
+
+def is_collection(folder: Path) -> bool:
+    """Whether a folder holds a collection."""
+    return (folder / FILE).is_file()
+
+
+def create_folder(folder: Path, header: Header, *, replace: bool) -> None:
+    """A new empty collection; one that is there stays, or is emptied in one step: collection.json comes last."""
+    if folder.exists() and not is_collection(folder) and not _left_over(folder):
+        raise UserError(f"{folder} is there and holds no collection; name a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with one_writer(folder):
+        if is_collection(folder) and not replace:  # made by another process meanwhile
+            return
+        name = f"items-{time.time_ns():x}"
+        connect(folder).create_table(name, schema=schema(header.dim))
+        FolderSync(folder)()
+        write_header(folder, header, name)
+        for old in folder.glob("items-*.lance"):
+            if old.name != f"{name}.lance":
+                shutil.rmtree(old, ignore_errors=True)
+
+
+def write_header(folder: Path, header: Header, table: str) -> None:
+    """Replace collection.json in one step."""
+    write_json(folder / FILE, {"table": table, **header.model_dump()})
+
+
+def _left_over(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a kill left of a collection that was being made."""
+    if not folder.is_dir():
+        return False
+    return all(
+        path.name in ("lock", FLUSHED) or path.match("items-*.lance") or path.match(".*.json.*")
+        for path in folder.iterdir()
+    )
+
+
+def connect(folder: Path) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import lancedb
+    except ImportError as error:
+        raise UserError("collections need LanceDB; run: pip install 'lingvis[index]'") from error
+    return lancedb.connect(str(folder))
+
+
+def open_table(folder: Path, name: str) -> Any:
+    """The table of a collection; after a power cut as it was when it was last flushed."""
+    try:
+        return connect(folder).open_table(name)
+    except (ValueError, RuntimeError, OSError) as error:
+        version = flushed(folder, name)
+        if version is None:
+            raise _damaged(folder, name) from error
+    with one_writer(folder):
+        drop_between(folder, name, version)
+    try:
+        return connect(folder).open_table(name)
+    except (ValueError, RuntimeError, OSError) as error:
+        raise _damaged(folder, name) from error
+
+
+def _damaged(folder: Path, table: str) -> UserError:
+    return UserError(
+        f"collection {folder} is damaged (its table {table} cannot be opened); index the pictures into a new one"
+    )
+
+
+def read_header(folder: Path) -> tuple[Header, str]:
+    if not is_collection(folder):
+        raise UserError(
+            f"no collection at {folder}; make one with: lingvis index {folder} FOLDER --model RUN"
+        )
+    try:
+        fields = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        if fields["format"] != FORMAT:
+            raise UserError(
+                f"{folder} has collection format {fields['format']!r}, this version reads {FORMAT}; upgrade lingvis, or "
+                "index the pictures into a new collection"
+            )
+        return Header.model_validate({key: value for key, value in fields.items() if key != "table"}), fields[
+            "table"
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+        raise UserError(
+            f"{folder / FILE} is damaged; restore the file or index the pictures into a new collection"
+        ) from error

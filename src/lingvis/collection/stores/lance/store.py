@@ -1,0 +1,297 @@
+"""A collection in a folder, on LanceDB."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lingvis.collection.filters import quote, to_sql
+from lingvis.collection.stores.contract import Entry, Filter, Floats, Header, Hit, Item, Known, Statistics
+from lingvis.collection.stores.exact import ExactIndex, ranked
+from lingvis.collection.stores.lance.durable import FolderSync, one_writer
+from lingvis.collection.stores.lance.folder import FILE, create_folder, open_table, read_header, write_header
+from lingvis.collection.stores.lance.rows import (
+    ENTRY,
+    KNOWN,
+    NOTES,
+    PICTURES,
+    to_entries,
+    to_items,
+    to_known,
+    to_matrix,
+    to_table,
+)
+from lingvis.collection.stores.lance.versions import flushed, go_back, record
+from lingvis.errors import UserError
+
+# Exact search in memory up to here, 400 MB. Measured with 100,000 x 1024 on 2 cores: 11 ms a query, against 20 to 25
+# with the index below, whose time hardly grows; a question may take 50 with the encoding of its words.
+EXACT_VALUES = 200_000_000
+# Rows of a partition, and how many partitions a query looks into: some, and a share of all. Recall@10 of clustered
+# vectors of 1024 values: 100,000 (50 partitions) with 20 of them 0.98, with 30 0.99, with 40 1.00, at nearly the same
+# speed; 1,000,000 (500 partitions) with 130 of them 0.97, with 230 0.99. Smaller partitions found no more and took
+# longer to train.
+PARTITION, PROBED_LEAST, PROBED = 2000, 30, 0.4
+SAMPLED, ITERATIONS = 64, 20  # rows a partition to learn the partitions from, and passes over them
+# Results that a question is asked for at least, so that its pages agree with one another.
+PLACES = (250, 1000, 4000)
+# Candidates by quantised vectors for each result, compared again by the stored ones: a bit a value tells less of a
+# short vector, so these need more.
+REFINED, REFINED_VALUES = 2, 1024
+# Rows from which an index on ids pays: finding one row takes 7 ms at 100,000 instead of 12 to 21.
+LOOKED_UP = 10_000
+UNINDEXED = 4096  # rows that may wait for an index; until then each query compares them one by one
+# Merging small files rewrites all of them: it waits until they have grown by a quarter, so that it stays cheap overall.
+FEW_FILES, ROWS_A_FILE = 64, 256
+OLD = timedelta(minutes=10)  # replaced files stay that long, for readers that are at it
+FOREVER = timedelta(days=36500)
+RELOAD_SHARE = 0.1  # the share of time that a reader may spend on following a writer
+TRIES = 5
+
+
+class LanceStore:
+    """Folder with collection.json, which names the table in use, and that table; a rebuild starts a new one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._writing = folder, False
+        self._opening = threading.RLock()
+        self._open()
+
+    @classmethod
+    def create(cls, folder: Path, header: Header, *, replace: bool = True) -> LanceStore:
+        """A new empty collection; one that is there is emptied, or opened as it is unless it is to be replaced."""
+        create_folder(folder, header, replace=replace)
+        return cls(folder)
+
+    def _open(self) -> None:
+        self.header, self._name = read_header(self.folder)
+        self._table: Any = open_table(self.folder, self._name)
+        self._files = FolderSync(self.folder / f"{self._name}.lance")
+        self._exact: dict[str, tuple[int, ExactIndex]] = {}
+        self._load_from = 0.0
+        self._stamp = (self.folder / FILE).stat().st_mtime_ns
+
+    def replace_header(self, header: Header) -> None:
+        """Remember another model; the rows stay."""
+        _, name = read_header(self.folder)
+        write_header(self.folder, header, name)
+        self._open()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold this around all writes."""
+        with one_writer(self.folder):
+            self._refresh()
+            self._table.checkout_latest()
+            go_back(self._table, self.folder, self._name)
+            self._writing = True
+            try:
+                self._sync()
+                yield
+            finally:
+                self._writing = False
+
+    def known(self) -> Iterator[Known]:
+        """Every row."""
+        self._refresh()
+        for batch in self._rows(KNOWN).to_batches():
+            yield from to_known(batch)
+
+    def upsert(self, items: Sequence[Item]) -> None:
+        """Add rows or replace those of the same id."""
+        if items:
+            merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+            # LanceDB takes a missing vector for a mistake unless told that it is to stay missing.
+            merge.execute(to_table(items, self.header.dim), on_bad_vectors="null")
+            self._sync()
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Drop rows."""
+        if ids:
+            self._table.delete(_among(ids))
+            self._sync()
+
+    def items(self, ids: Sequence[str]) -> list[Item]:
+        """Whole rows."""
+        self._refresh()
+        return to_items(self._rows(None, _among(ids)).to_arrow()) if ids else []
+
+    def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
+        """Embeddings by id."""
+        self._refresh()
+        if not ids:
+            return {}
+        column = NOTES if captions else PICTURES
+        rows = self._rows(["id", column], f"{_among(ids)} AND {column} IS NOT NULL").to_arrow()
+        matrix = to_matrix(rows[column], self.header.dim).astype(np.float32)
+        return dict(zip(rows["id"].to_pylist(), matrix, strict=True))
+
+    def entry(self, id: str) -> Entry | None:
+        """What is known of one picture."""
+        self._refresh()
+        return next(iter(to_entries(self._rows(ENTRY, _among([id])).to_arrow())), None)
+
+    def thumbnail(self, id: str) -> bytes | None:
+        """JPEG of one picture."""
+        self._refresh()
+        found: list[bytes] = self._rows(["thumbnail"], _among([id])).to_arrow()["thumbnail"].to_pylist()
+        return next(iter(found), None)
+
+    def count(self) -> int:
+        """Number of rows."""
+        self._refresh()
+        return int(self._table.count_rows())
+
+    def statistics(self) -> Statistics:
+        """Numbers for people."""
+        self._refresh()
+        rows = self._rows(["size", "format", "date", "note"]).to_arrow()
+        counts = {each["values"]: each["counts"] for each in pc.value_counts(rows["format"]).to_pylist()}
+        ends = pc.min_max(rows["date"]).as_py()
+        return Statistics(
+            pictures=rows.num_rows,
+            notes=rows.num_rows - rows["note"].null_count,
+            bytes=pc.sum(rows["size"]).as_py() or 0,
+            formats=dict(sorted(counts.items())),
+            first=ends["min"],
+            last=ends["max"],
+        )
+
+    def search(
+        self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False
+    ) -> list[list[Hit]]:
+        """Best rows of each query: exactly in memory while they are few, else by the engine's index."""
+        self._refresh()
+        column = NOTES if captions else PICTURES
+        rows = self._held(column)
+        if rows * self.header.dim <= EXACT_VALUES:
+            return self._in_memory(column).search(queries, k=k, offset=offset, where=where)
+        return [
+            self._by_engine(query, column, rows, k + offset, where)[offset : offset + k] for query in queries
+        ]
+
+    def maintain(self) -> None:
+        """Merge small files and bring the search indexes up to date, as far as it pays."""
+        rows = int(self._table.count_rows())
+        if self._table.stats()["fragment_stats"]["num_fragments"] > FEW_FILES + rows // ROWS_A_FILE:
+            self._optimize()
+        for column in (PICTURES, NOTES):
+            if (held := self._held(column)) * self.header.dim > EXACT_VALUES:
+                self._index(column, held)
+        if rows > LOOKED_UP:
+            self._index_ids()
+        self._sync()
+
+    def _index(self, column: str, rows: int) -> None:
+        """An index whose name tells its partitions; it is trained again once there should be twice as many."""
+        from lancedb.index import IvfRq
+
+        wanted = max(1, rows // PARTITION)
+        old = {
+            int(index.name.rpartition("_")[2]): index.name
+            for index in self._table.list_indices()
+            if index.columns == [column]
+        }
+        used = max(old, default=0)
+        if wanted >= 2 * used:
+            config = IvfRq(
+                distance_type="dot", num_partitions=wanted, sample_rate=SAMPLED, max_iterations=ITERATIONS
+            )
+            self._table.create_index(column, config=config, name=f"{column}_{wanted}")
+            used = wanted
+        elif self._table.index_stats(old[used]).num_unindexed_rows > UNINDEXED:
+            self._optimize()
+        for name in [name for partitions, name in old.items() if partitions != used]:
+            self._table.drop_index(name)
+
+    def _index_ids(self) -> None:
+        from lancedb.index import BTree
+
+        held = [index.name for index in self._table.list_indices() if index.columns == ["id"]]
+        if not held:
+            self._table.create_index("id", config=BTree(), name="id")
+        elif self._table.index_stats(held[0]).num_unindexed_rows > UNINDEXED:
+            self._optimize()
+
+    def _optimize(self) -> None:
+        self._tidy(FOREVER)
+        self._sync()  # what replaces old files is on the disk before these go
+        self._tidy(OLD)
+
+    def _tidy(self, age: timedelta) -> None:
+        for left in reversed(range(TRIES)):
+            try:
+                return self._table.optimize(cleanup_older_than=age)  # type: ignore[no-any-return]
+            except (RuntimeError, OSError) as error:
+                if "conflict" not in str(error).lower() or not left:
+                    raise
+                self._table.checkout_latest()
+        return None
+
+    def _in_memory(self, column: str) -> ExactIndex:
+        """The rows as they are now; while a writer is busy, a little behind it."""
+        with self._opening:
+            version = int(self._table.version)
+            held = self._exact.get(column)
+            start = time.monotonic()
+            if held is None or (held[0] != version and start >= self._load_from):
+                table = self._rows([*ENTRY, column]).to_arrow()
+                held = self._exact[column] = version, ExactIndex(table, column, self.header.dim)
+                end = time.monotonic()
+                self._load_from = end + (end - start) * (1 / RELOAD_SHARE - 1)
+            return held[1]
+
+    def _by_engine(self, query: Floats, column: str, rows: int, count: int, where: Filter) -> list[Hit]:
+        """The best by the index; whatever the page, the first 250 are those of one question."""
+        places = next((size for size in PLACES if size >= count), count)
+        probes = PROBED_LEAST + int(rows // PARTITION * PROBED)
+        asked = self._table.search(query, vector_column_name=column).distance_type("dot").nprobes(probes)
+        if (sql := to_sql(where)) is not None:
+            # All partitions, if need be: the nearest may hold no row that passes.
+            asked = asked.where(sql, prefilter=True).minimum_nprobes(probes).maximum_nprobes(0)
+        asked = asked.refine_factor(max(REFINED, REFINED_VALUES // self.header.dim))
+        found: pa.Table = asked.select([*ENTRY, "_distance"]).limit(places).to_arrow()
+        return ranked([1 - distance for distance in found["_distance"].to_pylist()], to_entries(found))
+
+    def _rows(self, columns: list[str] | None, sql: str | None = None) -> Any:
+        """A plain query; None: all columns."""
+        query = self._table.search() if columns is None else self._table.search().select(columns)
+        return query.limit(None) if sql is None else query.where(sql).limit(None)
+
+    def _refresh(self) -> None:
+        """See what other processes have written; a rebuild is another table and maybe another model."""
+        with self._opening:  # threads share a store
+            if (self.folder / FILE).stat().st_mtime_ns != self._stamp:
+                before = self.header
+                self._open()
+                if self.header.image_fingerprint != before.image_fingerprint:
+                    raise UserError(f"collection {self.folder} was rebuilt with another model; open it again")
+            if self._writing:
+                return
+            version = flushed(self.folder, self._name)
+            if version is None:
+                self._table.checkout_latest()
+            elif version != self._table.version:
+                self._table.checkout(version)
+
+    def _held(self, column: str) -> int:
+        """Rows that have a vector in the column."""
+        return int(self._table.count_rows("note IS NOT NULL" if column == NOTES else None))
+
+    def _sync(self) -> None:
+        """Flush what is new; from now on readers see it."""
+        self._files()
+        record(self.folder, self._name, int(self._table.version))
+
+
+def _among(ids: Sequence[str]) -> str:
+    return f"id IN ({', '.join(quote(id) for id in ids)})"

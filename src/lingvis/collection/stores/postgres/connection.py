@@ -1,0 +1,208 @@
+"""Connections to a PostgreSQL server: opened with clear sentences, used with patience while it restarts."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import psycopg
+from pgvector.psycopg import register_vector
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from lingvis.collection.stores.postgres.address import Address
+from lingvis.errors import UserError
+
+PATIENCE = 30.0  # seconds that a server may take to come back
+WAIT = 5.0  # seconds for a free connection, before the server itself is asked
+CONNECTIONS = 8
+DEFAULTS = {"connect_timeout": 10, "keepalives_idle": 60, "application_name": "lingvis"}
+# Just-in-time compilation would cost more than it saves; an acknowledged row has to be on the disk; a client that
+# vanished without a word must not hold its locks for hours.
+SETTINGS = """
+    SELECT set_config('jit', 'off', false), set_config('tcp_keepalives_idle', '60', false),
+        CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+            THEN set_config('synchronous_commit', 'on', false) END
+"""
+ADVICE = {
+    "password": "give it in the address, in the variable PGPASSWORD or in the file ~/.pgpass",
+    "does not exist": "make it, or name another; docs/postgres.md says how",
+    "": "check the address, and that the server runs and lets you in",
+}
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+Result = TypeVar("Result")
+
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what it warns of is told by sentences
+
+
+def connect(address: Address) -> Connection:
+    """The first connection: what is wrong with the address or the server is told at once."""
+    try:
+        return open_connection(address)
+    except psycopg.ProgrammingError as error:
+        raise UserError(
+            f"{address.shown} has options that PostgreSQL does not know; only collection and those of libpq may "
+            "follow the question mark"
+        ) from error
+    except psycopg.OperationalError as error:
+        reason = _reason(error)
+        advice = next(advice for sign, advice in ADVICE.items() if sign in reason)
+        raise UserError(f"cannot connect to {address.shown} ({reason}); {advice}") from error
+
+
+def ask(address: Address, action: Callable[[Connection], Result]) -> Result:
+    """Run an action that bears repetition in a connection of its own."""
+
+    def attempt() -> Result:
+        with connect(address) as connection:
+            return action(connection)
+
+    return patiently(attempt, address)
+
+
+def open_connection(address: Address) -> Connection:
+    """A connection without sentences, in which every statement commits by itself."""
+    connection = psycopg.connect(address.conninfo, **_options(address))
+    connection.execute(SETTINGS)
+    return connection
+
+
+def patiently(attempt: Callable[[], Result], address: Address) -> Result:
+    """Try again while the server is away or two writers are in each other's way; `attempt` has to bear repetition."""
+    end, pause = time.monotonic() + PATIENCE, 0.02
+    while True:
+        try:
+            return attempt()
+        except psycopg.Error as error:
+            if not _passes(error):
+                raise _told(error, address) from error
+            if time.monotonic() + pause > end:
+                raise _given_up(error, address) from error
+        time.sleep(pause)
+        pause = min(2 * pause, 1.0)
+
+
+class Pool:
+    """Connections for reading, shared by threads; a new one takes its place when the server was away."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._lock, self._away, self._used = threading.Lock(), False, 0
+        self._fill()
+
+    def read(self, action: Callable[[Connection], Result]) -> Result:
+        """Run an action in one transaction."""
+
+        def attempt() -> Result:
+            if self._away:
+                self._renew()
+            try:
+                with (
+                    self._pool.connection(timeout=min(WAIT, PATIENCE)) as connection,
+                    self._using(),
+                    connection.transaction(),
+                ):
+                    return action(connection)
+            except PoolTimeout as error:
+                if self._used >= CONNECTIONS:  # the server is there, and busy with other questions of ours
+                    raise psycopg.errors.TooManyConnections(f"all {CONNECTIONS} are in use") from error
+                self._away = True
+                raise
+            except psycopg.OperationalError as error:
+                self._away = self._away or _lost(error)
+                raise
+
+        return patiently(attempt, self._address)
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[None]:
+        with self._lock:
+            self._used += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._used -= 1
+
+    def _fill(self) -> None:
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            self._address.conninfo,
+            kwargs=_options(self._address),
+            configure=_configure,
+            min_size=0,
+            max_size=CONNECTIONS,
+            num_workers=1,
+            open=True,
+        )
+        self._close = weakref.finalize(self, self._pool.close, 1.0)
+
+    def _renew(self) -> None:
+        """Ask the server itself: the pool would wait longer and longer between its own attempts."""
+        open_connection(self._address).close()
+        with self._lock:
+            if self._away:
+                self._close()
+                self._fill()
+                self._away = False
+
+
+def _configure(connection: Connection) -> None:
+    register_vector(connection)
+    connection.execute(SETTINGS)
+
+
+def _options(address: Address) -> dict[str, Any]:
+    given = conninfo_to_dict(address.conninfo)
+    defaults = {name: value for name, value in DEFAULTS.items() if name not in given}
+    return {**defaults, "client_encoding": "utf8", "autocommit": True, "prepare_threshold": None}
+
+
+def _passes(error: psycopg.Error) -> bool:
+    """Whether an error may be gone at the next attempt.
+
+    40: deadlock and its like, 53300: too many connections, 42P01: the table was replaced by a rebuild.
+    """
+    return _lost(error) or (error.sqlstate or "").startswith(("40", "53300", "42P01"))
+
+
+def _lost(error: psycopg.Error) -> bool:
+    """Whether the connection is gone (08) or the server goes down or comes up (57P)."""
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError)
+    return error.sqlstate.startswith(("08", "57P"))
+
+
+def _told(error: psycopg.Error, address: Address) -> Exception:
+    """What the server refuses for reasons of its own as a sentence; other errors are mistakes of ours."""
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return UserError(
+            f"the role in {address.shown} has not the rights for this ({_reason(error)}); docs/postgres.md lists them"
+        )
+    if isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction):
+        return UserError(f"the server of {address.shown} cannot do this now: {_reason(error)}")
+    return error
+
+
+def _given_up(error: psycopg.Error, address: Address) -> UserError:
+    """What did not pass in all the time."""
+    if _lost(error):
+        return UserError(
+            f"the server of {address.shown} went away and did not come back within {PATIENCE:.0f} seconds "
+            f"({_reason(error)}); start it, and run the same command again"
+        )
+    return UserError(
+        f"the server of {address.shown} was too busy for {PATIENCE:.0f} seconds ({_reason(error)}); run the same "
+        "command again later"
+    )
+
+
+def _reason(error: psycopg.Error) -> str:
+    """What went wrong, on one line."""
+    text = error.diag.message_primary or str(error) or type(error).__name__
+    return " ".join(text.rpartition("FATAL:")[2].removeprefix("connection failed:").split())

@@ -1,0 +1,102 @@
+"""The tables that all collections of a database share, and how they got where they are."""
+
+from __future__ import annotations
+
+import psycopg
+
+from lingvis.collection.stores.postgres.address import Address
+from lingvis.collection.stores.postgres.connection import Connection
+from lingvis.errors import UserError
+
+# Never change one that was released; add another. Version n is what the first n of them leave.
+MIGRATIONS = (
+    """
+    CREATE SEQUENCE lingvis_table_number;
+    CREATE TABLE lingvis_collections (
+        name text COLLATE "C" PRIMARY KEY,
+        table_number bigint NOT NULL UNIQUE,
+        header jsonb NOT NULL,
+        created timestamptz NOT NULL DEFAULT now()
+    );
+    """,
+)
+LOCK = 0x6C696E67766973  # any number that no other program locks by
+PGVECTOR = (0, 8)  # the first that goes on looking when a filter leaves too few
+
+
+def is_prepared(connection: Connection) -> bool:
+    """Whether the database has ever held a collection."""
+    (found,) = connection.execute("SELECT to_regclass('lingvis_migrations') IS NOT NULL").fetchone() or (
+        False,
+    )
+    return bool(found)
+
+
+def migrate(connection: Connection, address: Address) -> None:
+    """Bring the shared tables up to date, all steps or none; several may try at once."""
+    _check_encoding(connection, address)
+    if is_prepared(connection) and _version(connection) == len(MIGRATIONS):
+        return _check_pgvector(connection, address)
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        _add_pgvector(connection, address)
+        if not is_prepared(connection):
+            connection.execute(
+                "CREATE TABLE lingvis_migrations (version int PRIMARY KEY, applied timestamptz DEFAULT now())"
+            )
+        version = _version(connection)
+        if version > len(MIGRATIONS):
+            raise UserError(
+                f"the tables of {address.shown} have version {version}, this lingvis knows {len(MIGRATIONS)}; upgrade it"
+            )
+        for number, statements in enumerate(MIGRATIONS[version:], start=version + 1):
+            connection.execute(statements)
+            connection.execute("INSERT INTO lingvis_migrations VALUES (%s)", [number])
+    return _check_pgvector(connection, address)
+
+
+def _version(connection: Connection) -> int:
+    (version,) = connection.execute(
+        "SELECT coalesce(max(version), 0) FROM lingvis_migrations"
+    ).fetchone() or (0,)
+    return int(version)
+
+
+def _add_pgvector(connection: Connection, address: Address) -> None:
+    try:
+        if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone() is None:
+            connection.execute("CREATE EXTENSION vector")
+    except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile) as error:
+        raise UserError(
+            f"the server of {address.shown} has no pgvector; install it there (Debian: postgresql-NN-pgvector)"
+        ) from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise UserError(
+            f"the role in {address.shown} may not add pgvector to the database; let an administrator run there: "
+            "CREATE EXTENSION vector"
+        ) from error
+
+
+def _check_pgvector(connection: Connection, address: Address) -> None:
+    found = connection.execute(
+        "SELECT extversion, to_regtype('halfvec') IS NOT NULL FROM pg_extension WHERE extname = 'vector'"
+    ).fetchone()
+    version = str(found[0]) if found else "none"
+    if not found or tuple(int(part) for part in version.split(".")[:2]) < PGVECTOR:
+        raise UserError(
+            f"the database of {address.shown} has pgvector {version}, but 0.8 or newer is needed; install that, and let "
+            "an administrator run there: ALTER EXTENSION vector UPDATE"
+        )
+    if not found[1]:
+        raise UserError(
+            f"pgvector lies in a schema of {address.shown} that is not searched; add that schema to the role's search_path"
+        )
+
+
+def _check_encoding(connection: Connection, address: Address) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise UserError(
+            f"the database of {address.shown} has the encoding {encoding}; make one with: createdb --encoding UTF8 "
+            "--template template0 NAME"
+        )

@@ -1,0 +1,104 @@
+"""What the database says of a collection: its table and its header."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import LiteralString
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+from pydantic import ValidationError
+
+from lingvis.collection.stores.contract import FORMAT, Header
+from lingvis.collection.stores.postgres.address import Address
+from lingvis.collection.stores.postgres.connection import Connection
+from lingvis.collection.stores.postgres.migrations import is_prepared
+from lingvis.collection.stores.postgres.rows import create_table
+from lingvis.errors import UserError
+
+SELECT = """
+    SELECT header, name, to_regclass(name) IS NOT NULL
+    FROM (SELECT header, 'lingvis_items_' || table_number AS name FROM lingvis_collections WHERE name = %s) AS found
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The table in use, and the model that fills it."""
+
+    table: str
+    header: Header
+
+
+def exists(connection: Connection, address: Address) -> bool:
+    """Whether the collection is there."""
+    return is_prepared(connection) and connection.execute(SELECT, [address.collection]).fetchone() is not None
+
+
+def read_state(connection: Connection, address: Address) -> State:
+    """Look the collection up; a rebuild gives it another table and maybe another model."""
+    found = connection.execute(SELECT, [address.collection]).fetchone()
+    if found is None:
+        raise missing(address)
+    fields, table, there = found
+    if isinstance(fields, dict) and fields.get("format", FORMAT) != FORMAT:
+        raise UserError(
+            f"{address.shown} has collection format {fields['format']!r}, this version reads {FORMAT}; upgrade lingvis, "
+            "or index the pictures into a new collection"
+        )
+    try:
+        header = Header.model_validate(fields)
+    except ValidationError as error:
+        raise UserError(
+            f"the header of {address.shown} is damaged; restore a backup, or embed all pictures again with --rebuild"
+        ) from error
+    if not there:
+        raise UserError(
+            f"{address.shown} is damaged (its table {table} is gone); restore a backup, or embed all pictures again "
+            "with --rebuild"
+        )
+    return State(table, header)
+
+
+def missing(address: Address) -> UserError:
+    """There is no such collection."""
+    return UserError(
+        f"no collection at {address.shown}; make one with: lingvis index '{address.shown}' FOLDER --model RUN"
+    )
+
+
+def create(connection: Connection, address: Address, header: Header) -> None:
+    """A new empty table; the one that was in use is dropped."""
+    found = connection.execute(SELECT, [address.collection]).fetchone()
+    _enter(
+        connection,
+        address,
+        header,
+        "UPDATE SET table_number = excluded.table_number, header = excluded.header",
+    )
+    if found is not None:
+        connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(found[1])))
+
+
+def add(connection: Connection, address: Address, header: Header) -> None:
+    """A new empty table, unless there is one; who comes second waits until the first is done."""
+    _enter(connection, address, header, "NOTHING")
+
+
+def _enter(connection: Connection, address: Address, header: Header, otherwise: LiteralString) -> None:
+    (number,) = connection.execute("SELECT nextval('lingvis_table_number')").fetchone() or (0,)
+    entered = connection.execute(
+        "INSERT INTO lingvis_collections (name, table_number, header) VALUES (%s, %s, %s) "
+        f"ON CONFLICT (name) DO {otherwise} RETURNING name",
+        [address.collection, number, Jsonb(header.model_dump())],
+    )
+    if entered.fetchone() is not None:
+        connection.execute(create_table(f"lingvis_items_{number}", header.dim))
+
+
+def write_header(connection: Connection, address: Address, header: Header) -> None:
+    """Remember another model."""
+    connection.execute(
+        "UPDATE lingvis_collections SET header = %s WHERE name = %s",
+        [Jsonb(header.model_dump()), address.collection],
+    )

@@ -1,0 +1,51 @@
+"""The demo's collection: the scenes that its model was not trained on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from lingvis.collection.binding import describe
+from lingvis.collection.stores.open import open_store, store_exists
+from lingvis.collection.writer.indexer import IndexReport, index_folders
+from lingvis.data.dataset import Dataset
+from lingvis.files import atomic_folder
+from lingvis.model.embedder import Embedder
+
+CAPTIONS_IN = "en"
+
+
+def gather(dataset: Dataset, folder: Path) -> None:
+    """Copy the val and test pictures into a folder for each, with a caption that names all they show beside them.
+
+    Searching compares with the pictures alone; the captions let a reader judge what was found.
+    """
+    if folder.is_dir():
+        return
+    with atomic_folder(folder) as temporary:
+        for row in dataset.rows:
+            if row.split == "train":
+                continue
+            copy = temporary / row.split / row.image
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(dataset.images_dir / row.image, copy)
+            note = copy.with_suffix(f".{CAPTIONS_IN}.txt")
+            note.write_text(row.parallel[CAPTIONS_IN] + "\n", encoding="utf-8")
+
+
+def fill(collection: Path, pictures: Path, run: Path, *, device: str | None = None) -> IndexReport:
+    """Index what is new; all of it where another model, or a demo in another place, has filled the collection."""
+    return index_folders(
+        collection,
+        [pictures],
+        model=run,
+        prune=True,
+        rebuild=not _filled_by(collection, run, device),
+        device=device,
+    )
+
+
+def _filled_by(collection: Path, run: Path, device: str | None) -> bool:
+    if not store_exists(str(collection)):
+        return False
+    return open_store(str(collection)).header == describe(Embedder.load(run, device=device), run)

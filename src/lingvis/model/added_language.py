@@ -1,0 +1,147 @@
+"""Languages that a model learnt later: each has words of its own, and shares all else with the model.
+
+RUN/added/LANG/ holds the files of its tokenizer, words.safetensors and config.json. The model itself is not touched, so
+its pictures and its other languages are what they were, to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from lingvis.data.rows import Language
+from lingvis.errors import UserError
+from lingvis.files import write_json
+from lingvis.model.dual_encoder import TextSide
+from lingvis.model.folder import CONFIG, damage_told, read_tensors, write_tensors
+from lingvis.recipes.options import PROVIDED, accepted, part_problems
+from lingvis.recipes.schema import Part
+from lingvis.text.bank import TokenBank
+from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
+from lingvis.text.words.base import WORDS
+from lingvis.types import TextBatch
+
+ADDED, WEIGHTS = "added", "words.safetensors"
+
+
+class AddedConfig(BaseModel):
+    """config.json of an added language: its parts, and how they came about.
+
+    like: the language of the model whose layers it uses, where the model has one a language. route, data and
+    numbers: how it was learnt, from what, and what was measured.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    format: Literal[1] = 1
+    lang: Language
+    tokenizer: Part
+    words: Part
+    like: str
+    route: str
+    data: dict[str, Any]
+    numbers: dict[str, Any]
+
+
+class Branch(nn.Module):
+    """Tokenised sentences -> pooled and projected vectors [B, dim], by words of its own and the rest of a text side.
+
+    place: the number of the language whose layers it uses. dropout: of word vectors, in training.
+    """
+
+    def __init__(self, *, words: nn.Module, text: TextSide, place: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.words, self.place, self.dropout = words, place, dropout
+        self._text = (text,)  # no module of ours: neither its weights nor its mode are
+
+    def forward(self, batch: TextBatch) -> Tensor:
+        text = self._text[0]
+        runs = ((self.place, len(batch.ids)),)
+        words = self.words(replace(batch, runs=runs))
+        if self.training:
+            words = replace(words, values=F.dropout(words.values, self.dropout))
+        sentence: Tensor = text.head(text.pooling(text.encoder(words)), runs)
+        return sentence
+
+
+@dataclass(frozen=True, slots=True)
+class AddedLanguage:
+    """A language with its tokenizer and its branch of the text side."""
+
+    config: AddedConfig
+    tokenizer: Tokenizer
+    branch: Branch
+
+    @property
+    def values(self) -> int:
+        """How many values it adds to the model."""
+        return sum(each.numel() for each in self.branch.parameters())
+
+    def to(self, device: torch.device) -> AddedLanguage:
+        """Its words on a device."""
+        self.branch.to(device)
+        return self
+
+    def bank(self, texts: Sequence[str], device: torch.device) -> TokenBank:
+        """Sentences of the language, tokenised."""
+        lang = self.config.lang
+        return TokenBank(
+            tokenizer=self.tokenizer, texts=texts, langs=[lang] * len(texts), languages=[lang], device=device
+        )
+
+
+def make_words(part: Part, vocabulary: Vocabulary) -> nn.Module:
+    """A word part with weights as it starts."""
+    factory = WORDS.get(part.name)
+    return factory(**part.options, **accepted(factory, {"vocabulary": vocabulary}))
+
+
+def write_added(run: Path, language: AddedLanguage) -> None:
+    """Write RUN/added/LANG; the caller sees to it that the whole of RUN appears at once."""
+    folder = run / ADDED / language.config.lang
+    folder.mkdir(parents=True)
+    language.tokenizer.save(folder)
+    write_tensors(folder / WEIGHTS, language.branch.words.state_dict())
+    write_added_config(run, language.config)
+
+
+def write_added_config(run: Path, config: AddedConfig) -> None:
+    """Write config.json of an added language, or write it anew with more said of it."""
+    write_json(run / ADDED / config.lang / CONFIG, config.model_dump())
+
+
+def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -> AddedLanguage:
+    """Read what `write_added` wrote, strictly; languages: those the model was trained on, as it numbers them."""
+    folder = run / ADDED / lang
+    with damage_told(str(folder / CONFIG)):
+        config = AddedConfig.model_validate_json((folder / CONFIG).read_text(encoding="utf-8"))
+        values = config.model_dump()
+        problems = part_problems("tokenizer", values, TOKENIZERS, provided=PROVIDED)
+        problems += part_problems("words", values, WORDS, provided=PROVIDED)
+        if config.lang != lang:
+            problems.append(f"it is of language {config.lang}")
+        if config.like not in languages:
+            problems.append(f"like: the model has no language {config.like!r}")
+        if problems:
+            raise ValueError("; ".join(problems))
+        tokenizer = TOKENIZERS.get(config.tokenizer.name)(**config.tokenizer.options)
+    with damage_told(f"the tokenizer in {folder}"):
+        tokenizer.load(folder)
+    with damage_told(str(folder / CONFIG)):
+        words = make_words(config.words, tokenizer.vocabulary)
+        if words.dim != text.words.dim:
+            raise ValueError(f"its words have {words.dim} dimensions, the model's {text.words.dim}")
+    try:
+        words.load_state_dict(read_tensors(folder, WEIGHTS), strict=True)
+    except RuntimeError as error:
+        raise UserError(
+            f"{folder / WEIGHTS} does not fit the {CONFIG} beside it: {str(error).splitlines()[-1].strip()}"
+        ) from error
+    branch = Branch(words=words, text=text, place=list(languages).index(config.like))
+    return AddedLanguage(config, tokenizer, branch.eval())

@@ -1,0 +1,98 @@
+"""A recipe -> the objects of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from lingvis.image.augment import IMAGE_AUGMENTS
+from lingvis.image.encoders import IMAGE_ENCODERS
+from lingvis.model.dual_encoder import DualEncoder, ImageSide, TextSide
+from lingvis.pooling import POOLERS
+from lingvis.recipes.options import PROVIDED, accepted, part_problems
+from lingvis.recipes.schema import Part, Recipe
+from lingvis.registry import Registry
+from lingvis.similarity.measures import SIMILARITIES
+from lingvis.text.augment import TEXT_AUGMENTS
+from lingvis.text.encoders import TEXT_ENCODERS
+from lingvis.text.heads import TEXT_HEADS
+from lingvis.text.tokenizers import TOKENIZERS, Tokenizer, Vocabulary
+from lingvis.text.words import WORDS
+
+# The parts that a model is built from, by their place in a recipe.
+MODEL_PARTS: dict[str, Registry[Any]] = {
+    "image.augment": IMAGE_AUGMENTS,
+    "image.encoder": IMAGE_ENCODERS,
+    "image.pooling": POOLERS,
+    "text.tokenizer": TOKENIZERS,
+    "text.augment": TEXT_AUGMENTS,
+    "text.words": WORDS,
+    "text.encoder": TEXT_ENCODERS,
+    "text.pooling": POOLERS,
+    "text.head": TEXT_HEADS,
+    "similarity": SIMILARITIES,
+}
+
+
+def model_problems(values: Mapping[str, Any]) -> list[str]:
+    """Everything wrong with the parts of a model in the values of a recipe."""
+    problems = []
+    for where, registry in MODEL_PARTS.items():
+        provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
+        problems += part_problems(where, values, registry, provided=provided)
+    return problems
+
+
+def build_tokenizer(recipe: Recipe) -> Tokenizer:
+    """The tokenizer, neither fitted nor loaded yet."""
+    made: Tokenizer = make_part(TOKENIZERS, recipe.text.tokenizer)
+    return made
+
+
+def build_model(
+    recipe: Recipe,
+    *,
+    feature_dim: int,
+    vocabulary: Vocabulary,
+    languages: int = 1,
+    folder: Path | None = None,
+    start: Mapping[str, Any] = MappingProxyType({}),
+) -> DualEncoder:
+    """The dual encoder; weights are drawn from the recipe's seed, or replaced from `folder` by the caller.
+
+    start: what the words start from in training, such as word vectors, by the name of the constructor argument.
+    """
+    torch.manual_seed(recipe.training.seed)
+    image, text = recipe.image, recipe.text
+    image_encoder = make_part(IMAGE_ENCODERS, image.encoder, input_dim=feature_dim)
+    words = make_part(WORDS, text.words, vocabulary=vocabulary, folder=folder, **start)
+    text_encoder = make_part(TEXT_ENCODERS, text.encoder, input_dim=words.dim, language_count=languages)
+    # In this order: it decides which random numbers each part starts from.
+    image_pooling = make_part(POOLERS, image.pooling, dim=image_encoder.dim)
+    text_pooling = make_part(POOLERS, text.pooling, dim=text_encoder.dim)
+    width = getattr(text_pooling, "dim", text_encoder.dim)  # several heads side by side widen a vector
+    return DualEncoder(
+        image=ImageSide(
+            augment=make_part(IMAGE_AUGMENTS, image.augment),
+            encoder=image_encoder,
+            pooling=image_pooling,
+        ),
+        text=TextSide(
+            augment=make_part(TEXT_AUGMENTS, text.augment, vocabulary=vocabulary),
+            words=words,
+            encoder=text_encoder,
+            pooling=text_pooling,
+            head=make_part(TEXT_HEADS, text.head, input_dim=width, language_count=languages),
+            special=vocabulary.special,
+        ),
+        similarity=make_part(SIMILARITIES, recipe.similarity),
+    )
+
+
+def make_part(registry: Registry[Any], part: Part, **provided: Any) -> Any:
+    factory = registry.get(part.name)
+    return factory(**part.options, **accepted(factory, provided))

@@ -1,0 +1,68 @@
+"""Feature extraction on a cluster."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lingvis.errors import UserError
+from lingvis.features.backbones.contract import Preprocessing
+from lingvis.features.encode import POOLED, Encoded, PictureEncoder, PictureFile
+from lingvis.features.pictures import BrokenPicture
+from lingvis.ray.cluster import Cluster
+from lingvis.ray.files import Answer, answer, each_batch
+from lingvis.ray.pool import Pool
+
+Outcome = Encoded | BrokenPicture
+
+
+class ClusterEncoder:
+    """Does what a given encoder does, on other machines or in other processes of this one."""
+
+    def __init__(self, cluster: Cluster, encoder: PictureEncoder, *, device: str | None = None) -> None:
+        self.dim, self.preprocessing = encoder.dim, encoder.preprocessing
+        loader = Loader(
+            encoder.backbone.name, encoder.kind, encoder.regions or POOLED, self.dim, self.preprocessing
+        )
+        self._pool: Pool[list[PictureFile]] = Pool(cluster, loader, device=device)
+
+    def batches(self, files: Sequence[PictureFile], *, batch_size: int) -> Iterator[list[Outcome]]:
+        """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
+        done = each_batch(self._pool, files, batch_size, batch_size=batch_size, path=lambda f: str(f.path))
+        for _, results in done:
+            yield results
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """Loads the backbone on a worker, by its name."""
+
+    backbone: str
+    kind: str
+    regions: str
+    dim: int
+    preprocessing: Preprocessing
+
+    def __call__(self, threads: int, device: str) -> Callable[[list[PictureFile], int], Answer[Any]]:
+        """What a worker does with a batch of files."""
+        import torch
+
+        from lingvis.features.backbones import load_backbone
+
+        torch.set_num_threads(threads)
+        encoder = PictureEncoder(
+            load_backbone(self.backbone, device=device), kind=self.kind, regions=self.regions
+        )
+        if (encoder.dim, encoder.preprocessing) != (self.dim, self.preprocessing):
+            raise UserError(
+                f"backbone {self.backbone} on {socket.gethostname()} is of another version than here; install the same "
+                "packages on all machines of the cluster"
+            )
+
+        def work(files: list[PictureFile], batch_size: int) -> Answer[Any]:
+            (results,) = encoder.batches(files, batch_size=batch_size, threads=threads)
+            return answer([str(file.path) for file in files], results)
+
+        return work

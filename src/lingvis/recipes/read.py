@@ -1,0 +1,92 @@
+"""TOML text and overrides -> a recipe, every problem reported at once."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from lingvis.errors import UserError
+from lingvis.recipes.schema import (
+    Recipe,
+)
+
+# Sections that are parts or consist of them.
+PARTS = ("image", "text", "similarity", "objective", "pseudo", "terms", "pretraining")
+
+
+def parse_recipe(
+    text: str,
+    overrides: Sequence[str] = (),
+    *,
+    origin: str = "recipe",
+    check: Callable[[Mapping[str, Any]], list[str]] = lambda values: [],
+) -> Recipe:
+    """TOML text and `section.key=value` overrides -> a recipe; every problem is reported at once.
+
+    `check` looks at the values too: it knows the registered parts, which belong to later stages.
+    """
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{origin} is not valid TOML: {error}") from error
+    # Another part first, then its options, in whatever order they were given.
+    for override in sorted(overrides, key=lambda each: not each.partition("=")[0].strip().endswith(".name")):
+        _apply(values, override)
+    problems = []
+    try:
+        recipe = Recipe.model_validate(values)
+    except ValidationError as error:
+        problems = [explain(item) for item in error.errors()]
+    problems += check(values)
+    if len(problems) == 1:
+        raise UserError(f"{origin}: {problems[0]}")
+    if problems:
+        listed = "\n".join(f"  {problem}" for problem in problems)
+        raise UserError(f"{origin} has {len(problems)} problems:\n{listed}")
+    return recipe
+
+
+def explain(problem: Any) -> str:
+    """A pydantic error as a clause: where, what is wrong, what was got."""
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "missing":
+        return f"{where} is missing"
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key {where}"
+    message = problem["msg"]
+    return f"{where}: {message[0].lower()}{message[1:]}, got {problem['input']!r}"
+
+
+def lookup(values: Mapping[str, Any], where: str) -> Any:
+    """The value at a dotted path of nested tables, None where there is none."""
+    found: Any = values
+    for key in where.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _apply(values: dict[str, Any], override: str) -> None:
+    key, sign, text = override.partition("=")
+    path = key.strip().split(".")
+    if not sign or not all(path):
+        raise UserError(
+            f"override {override!r} is not of the form section.key=value, such as training.epochs=5"
+        )
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    target = values
+    for name in path[:-1]:
+        target = target.setdefault(name, {})
+        if not isinstance(target, dict):
+            raise UserError(
+                f"override {override!r}: {name} is a value, not a section; see `lingvis recipes show`"
+            )
+    is_part = path[0] in PARTS or path[:2] == ["training", "sampling"]
+    if is_part and path[-1] == "name" and target.get("name") != value:
+        target.clear()  # another part has other options
+    target[path[-1]] = value

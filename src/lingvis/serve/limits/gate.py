@@ -1,0 +1,80 @@
+"""Requests that are refused before anybody looks at what they ask for."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lingvis.serve.limits.places import BUSY, LATER, Places
+
+READING = {"GET", "HEAD", "OPTIONS"}
+CROWDED = "crowded"  # by this the protocol tells of a connection that is one too many
+
+
+class Gate:
+    """Refuses other names of this server, requests made by pages of others, addresses that are not UTF-8, and more
+    requests at once than there are places for.
+
+    hosts: the names that are right. A page elsewhere may point its own name at 127.0.0.1 (DNS rebinding) and so
+    pass for a page of this server; the Host header still tells.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None, requests: int) -> None:
+        self._app, self._hosts = app, hosts
+        self._places = Places(requests)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif scope.get("state", {}).get(CROWDED):
+            headers = {**LATER, "Connection": "close"}
+            await JSONResponse({"error": BUSY}, 429, headers=headers)(scope, receive, send)
+        elif (refusal := self._refusal(scope)) is not None:
+            status, sentence = refusal
+            await JSONResponse({"error": sentence}, status)(scope, receive, send)
+        elif self._places.take():
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._places.leave()
+        else:
+            await JSONResponse({"error": BUSY}, 429, headers=LATER)(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self._hosts is not None and _name(host) not in self._hosts:
+            return (
+                403,
+                "this server answers to its own address only; use the one that it printed at its start",
+            )
+        if scope["method"] not in READING and not _own_page(headers):
+            return (
+                403,
+                "this request was made by a page of another site; only this server's own page may do that",
+            )
+        try:
+            address = scope.get("raw_path", b"") + b"?" + scope["query_string"]
+            unquote_to_bytes(address).decode("utf-8")
+        except UnicodeDecodeError:
+            return 400, "the address is not valid UTF-8; encode its characters as UTF-8 before escaping them"
+        return None
+
+
+def _own_page(headers: Headers) -> bool:
+    """Whether no browser says that the page of another site is behind a request."""
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None:  # set by the browser alone, and right behind a proxy too
+        return site in ("same-origin", "none")
+    # No page can set the forwarded host without asking this server first, which never agrees.
+    own = {headers.get("host", "").lower(), headers.get("x-forwarded-host", "").lower()}
+    return origin is None or urlsplit(origin).netloc.lower() in own - {""}
+
+
+def _name(host: str) -> str:
+    """The Host header without its port."""
+    name = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+    return name.lower()

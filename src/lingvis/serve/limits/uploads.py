@@ -1,0 +1,88 @@
+"""Bodies of requests: read as far as they may go, and looked at before anything is decoded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any, BinaryIO
+
+from fastapi.exceptions import RequestValidationError
+from PIL import Image, UnidentifiedImageError
+from pydantic import ValidationError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect, Request
+
+from lingvis.data.formats import open_picture
+from lingvis.serve.questions import PictureQuestion
+from lingvis.serve.settings import QUERIES
+
+FIELD_BYTES = 20_000
+FIELDS = QUERIES + 20
+
+
+async def read_body(request: Request, *, limit: int, seconds: float) -> AsyncGenerator[bytes]:
+    """The parts of a body as they come; 413 beyond the limit, 408 when it takes too long."""
+    too_large = HTTPException(413, f"the request is larger than {limit} bytes; send less")
+    if int(request.headers.get("content-length", 0)) > limit:
+        raise too_large
+    taken = 0
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in request.stream():
+                taken += len(chunk)
+                if taken > limit:
+                    raise too_large
+                yield chunk
+    except TimeoutError as error:
+        raise HTTPException(408, f"the request was not sent within {seconds:g} seconds") from error
+    except ClientDisconnect as error:
+        raise HTTPException(400, "the request was broken off") from error
+
+
+async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[PictureQuestion, UploadFile]:
+    """The fields of a question and its picture, which the caller closes."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
+        raise HTTPException(415, "send the picture as multipart/form-data, in the field image")
+    body = read_body(request, limit=limit + FIELDS * FIELD_BYTES, seconds=seconds)
+    parser = MultiPartParser(request.headers, body, max_files=1, max_fields=FIELDS, max_part_size=FIELD_BYTES)
+    try:
+        form = await parser.parse()
+    except MultiPartException as error:
+        raise HTTPException(400, f"the form cannot be read: {error.message}") from error
+    fields: dict[str, Any] = dict(form.multi_items())
+    image = fields.pop("image", None)
+    if "q" in fields:
+        fields["q"] = form.getlist("q")
+    try:
+        if not isinstance(image, UploadFile):
+            raise HTTPException(422, "the field image is missing; send a picture in it")
+        if image.size is not None and image.size > limit:
+            raise HTTPException(413, f"the picture is larger than {limit} bytes; send a smaller one")
+        return PictureQuestion.model_validate(fields), image
+    except ValidationError as error:
+        await form.close()
+        raise RequestValidationError(error.errors()) from error
+    except HTTPException:
+        await form.close()
+        raise
+
+
+def check_picture(file: BinaryIO, *, pixels: int) -> None:
+    """Refuse what is no picture, or one that would fill the memory."""
+    too_many = HTTPException(413, f"the picture has more than {pixels:,} pixels; send a smaller one")
+    try:
+        with open_picture(file) as image:
+            if image.width * image.height > pixels:
+                raise too_many
+    except Image.DecompressionBombError as error:
+        raise too_many from error
+    except UnidentifiedImageError as error:
+        raise HTTPException(
+            415, "the file is not a picture of a known format; send a JPEG, PNG, WebP, GIF, BMP, TIFF or HEIC"
+        ) from error
+    except (OSError, ValueError, SyntaxError, EOFError) as error:
+        raise HTTPException(422, "the picture is damaged; send another one") from error
+    finally:
+        file.seek(0)

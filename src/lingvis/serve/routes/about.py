@@ -1,0 +1,110 @@
+"""Routes about the server itself: health, numbers, sessions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Depends
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lingvis import __version__
+from lingvis.serve.answers import CollectionAnswer, ErrorAnswer, HealthAnswer
+from lingvis.serve.limits.access import allowed
+from lingvis.serve.limits.uploads import read_body
+from lingvis.serve.server import Here
+from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS
+
+TOKEN_BYTES = 4096
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+REFUSED: dict[int | str, dict[str, Any]] = {
+    401: {"model": ErrorAnswer, "description": "The token is missing or wrong."}
+}
+_TOKEN = {"type": "object", "required": ["token"], "properties": {"token": {"type": "string"}}}
+BODY = {"required": True, "content": {"application/json": {"schema": _TOKEN}}}
+router = APIRouter(tags=["server"])
+
+
+@router.get("/api/health", summary="Whether the server runs", response_model=HealthAnswer)
+async def health() -> dict[str, str]:
+    """Needs no token."""
+    return {"status": "ok", "version": __version__}
+
+
+@router.get(
+    "/api/collection",
+    summary="Numbers of the collection",
+    response_model=CollectionAnswer,
+    responses=REFUSED,
+    dependencies=[Depends(allowed)],
+)
+async def collection(server: Here) -> dict[str, Any]:
+    """What there is to search, in which languages, and within which limits."""
+    numbers = await server.reads.run(server.engine.statistics)
+    model, languages, dim = await server.reads.run(server.engine.model)
+    return {
+        **asdict(numbers),
+        "first": numbers.first.isoformat() if numbers.first is not None else None,
+        "last": numbers.last.isoformat() if numbers.last is not None else None,
+        "model": model,
+        "languages": languages,
+        "dim": dim,
+        "limits": {
+            "query_characters": QUERY_CHARACTERS,
+            "queries": QUERIES,
+            "k": RESULTS,
+            "offset": OFFSET,
+            "upload_bytes": server.settings.upload_bytes,
+            "pixels": server.settings.pixels,
+        },
+    }
+
+
+@router.post(
+    "/api/session",
+    summary="Give a cookie for the token",
+    status_code=204,
+    responses={**REFUSED, 422: {"model": ErrorAnswer, "description": "The body holds no token."}},
+    openapi_extra={"requestBody": BODY},
+)
+async def start_session(server: Here, request: Request) -> Response:
+    """For browsers, which should not keep the token itself."""
+    parts = [part async for part in read_body(request, limit=TOKEN_BYTES, seconds=10)]
+    try:
+        token = json.loads(b"".join(parts))["token"]
+        if not isinstance(token, str):
+            raise TypeError
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise HTTPException(422, 'send JSON of the form {"token": "..."}') from error
+    if not server.access.knows(token):
+        raise HTTPException(
+            401, "this is not the token of this server; look it up where the server was started"
+        )
+    response = Response(status_code=204)
+    server.access.start(request, response)
+    return response
+
+
+@router.delete("/api/session", summary="Forget the cookie", status_code=204)
+async def end_session(server: Here, request: Request) -> Response:
+    """The cookie is worth nothing from now on."""
+    response = Response(status_code=204)
+    server.access.end(request, response)
+    return response
+
+
+@router.get(
+    "/metrics",
+    summary="Numbers for Prometheus",
+    response_class=Response,
+    responses={**REFUSED, 200: {"content": {"text/plain": {}}}},
+    dependencies=[Depends(allowed)],
+)
+async def metrics(server: Here) -> Response:
+    """Requests, times, pictures."""
+    numbers = await server.reads.run(server.engine.statistics)
+    server.metrics.pictures.set(numbers.pictures)
+    return Response(server.metrics.text(), media_type=METRICS)

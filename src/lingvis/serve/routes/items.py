@@ -1,0 +1,112 @@
+"""Routes of single pictures: what is known of them, their thumbnails, their files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+from urllib.parse import quote
+
+import anyio
+from fastapi import APIRouter, Depends, Query
+from fastapi import Path as InPath
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from lingvis.serve.answers import ErrorAnswer, ItemAnswer
+from lingvis.serve.files import SHOWN, OpenPicture, as_jpeg, open_file
+from lingvis.serve.limits.access import allowed
+from lingvis.serve.server import Here
+
+CHUNK = 256 * 1024
+DAY = "private, max-age=86400"
+ASK_FIRST = "private, no-cache"
+GONE = "the file of this picture is gone or has changed; run lingvis index to bring the collection up to date"
+Id = Annotated[str, InPath(max_length=64, description="From a search.")]
+Version = Annotated[
+    str | None,
+    Query(max_length=64, description="The picture's hash: with it, browsers keep the thumbnail for a day."),
+]
+PICTURE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"image/*": {}}, "description": "The picture."},
+    304: {"description": "The picture is the one that If-None-Match names."},
+}
+router = APIRouter(
+    prefix="/api/items/{id}",
+    tags=["pictures"],
+    dependencies=[Depends(allowed)],
+    responses={
+        401: {"model": ErrorAnswer, "description": "The token is missing or wrong."},
+        404: {"model": ErrorAnswer, "description": "There is no such picture."},
+    },
+)
+
+
+@router.get("", summary="What is known of a picture", response_model=ItemAnswer)
+async def item(server: Here, id: Id) -> dict[str, Any]:
+    """A picture without its pixels."""
+    entry = await server.reads.run(lambda: server.engine.entry(id))
+    return {**asdict(entry), "date": entry.date.isoformat()}
+
+
+@router.get("/thumbnail", summary="A small JPEG", response_class=Response, responses=PICTURE)
+async def thumbnail(server: Here, id: Id, request: Request, v: Version = None) -> Response:
+    """The picture with sides of at most 320 pixels."""
+    small = await server.reads.run(lambda: server.engine.thumbnail(id))
+    mark = f'"{hashlib.sha256(small).hexdigest()[:32]}"'
+    cache = DAY if v else ASK_FIRST  # the id stays when the picture is replaced
+    return _unless_known(request, mark, cache) or Response(
+        small, media_type="image/jpeg", headers={"ETag": mark, "Cache-Control": cache}
+    )
+
+
+@router.get("/picture", summary="The picture itself", response_class=Response, responses=PICTURE)
+async def picture(server: Here, id: Id, request: Request) -> Response:
+    """The file as it is where browsers show its format, else converted to JPEG."""
+    entry = await server.reads.run(lambda: server.engine.entry(id))
+    opened = await server.reads.run(lambda: open_file(entry))
+    if opened is None:
+        raise HTTPException(404, GONE)
+    kind = SHOWN.get(entry.format)
+    known = _unless_known(request, opened.mark, ASK_FIRST)
+    if known is not None:
+        opened.file.close()
+        return known
+    headers = {"ETag": opened.mark, "Cache-Control": ASK_FIRST}
+    name = Path(entry.path)
+    if kind is None:
+        headers["Content-Disposition"] = _called(name.with_suffix(".jpg").name)
+        try:
+            converted = await server.conversions.run(lambda: as_jpeg(opened))
+        finally:
+            opened.file.close()
+        if converted is None:
+            raise HTTPException(404, GONE)
+        return Response(converted, media_type="image/jpeg", headers=headers)
+    headers |= {"Content-Disposition": _called(name.name), "Content-Length": str(opened.size)}
+    return StreamingResponse(_chunks(opened), media_type=kind, headers=headers)
+
+
+def _unless_known(request: Request, mark: str, cache: str) -> Response | None:
+    """304 where the browser has it already."""
+    marks = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    return (
+        Response(status_code=304, headers={"ETag": mark, "Cache-Control": cache}) if mark in marks else None
+    )
+
+
+async def _chunks(opened: OpenPicture) -> AsyncIterator[bytes]:
+    """No more than was announced, though the file may grow meanwhile."""
+    file: BinaryIO = opened.file
+    left = opened.size
+    with file:
+        while left and (chunk := await anyio.to_thread.run_sync(file.read, min(CHUNK, left))):
+            left -= len(chunk)
+            yield chunk
+
+
+def _called(name: str) -> str:
+    return f"inline; filename*=UTF-8''{quote(name, safe='')}"

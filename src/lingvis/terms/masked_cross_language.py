@@ -1,0 +1,105 @@
+"""Masked cross-language modelling: one sentence's words help to restore those hidden in another language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from lingvis.bounds import Share
+from lingvis.pooling.simple import Last
+from lingvis.terms.base import TERMS
+from lingvis.types import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The same sentences, whole or with words hidden, as seen at two levels.
+
+    words: vectors without context [T, L, word dim], those of the mask token where a word is hidden, valid ones
+    first; word_average: their mean over the words that are not hidden [T, word dim]; sentence_average: the mean
+    of the states of those words, projected [T, dim]; sentence: pooled and projected [T, dim].
+    """
+
+    words: Tokens
+    word_average: Tensor
+    sentence_average: Tensor
+    sentence: Tensor
+
+
+@TERMS.register("masked_pairs", "two languages restore each other's hidden words (SMALR)")
+class MaskedCrossLanguage(nn.Module):
+    """|| l2(Sm_i + S'_i) - l2(S_i) || + the same for j, for the sentences of every two languages i < j.
+
+    whole and masked Views of T sentences, places int64 [G, N] -> scalar. places[g, n] is the row of the
+    sentence about picture g in language n, -1 where there is none: its pairs do not count. Of several sentences
+    of one language about a picture one takes part. p: the share of words that `hide_words` shall hide.
+
+    Burns et al. 2020, Eq. 2: (S'_i, S'_j) = FC(concat(Sm_i, Sm_j)), the FC shared by all language pairs. S is, each
+    with an FC of its own, the average and the recurrent representation (supplement 7.4) before and behind
+    the multimodal model (Sec. 3.3). Averages leave the hidden words out, recurrent ones read the mask token in
+    their place; the recurrent one of words is the last state of an LSTM and a linear layer, both used here only.
+    The paper leaves open how the parts are summed and whether S_i is a fixed target: here it is the mean over
+    pictures, language pairs and representations, and S_i is learnt too.
+    """
+
+    def __init__(self, *, word_dim: int, dim: int, p: Share = 0.2) -> None:
+        super().__init__()
+        self.p = p
+        self.recurrent = nn.LSTM(word_dim, word_dim, batch_first=True)
+        self.last = Last()
+        self.project = nn.Linear(word_dim, word_dim)
+        self.restore = nn.ModuleList(_Restore(size) for size in (word_dim, word_dim, dim, dim))
+
+    def forward(self, whole: Views, masked: Views, places: Tensor) -> Tensor:
+        first, second = torch.triu_indices(places.shape[1], places.shape[1], offset=1, device=places.device)
+        counted = (places[:, first] >= 0) & (places[:, second] >= 0)
+        rows = places.clamp(min=0)
+        levels = zip(self.restore, self._levels(masked), self._levels(whole), strict=True)
+        costs = [restore(hidden[rows], target[rows], first, second) for restore, hidden, target in levels]
+        cost = torch.stack(costs).mean(dim=0)
+        return torch.where(counted, cost, 0.0).sum() / counted.sum().clamp(min=1)
+
+    def _levels(self, views: Views) -> tuple[Tensor, ...]:
+        """The four representations, [T, word dim] twice, then [T, dim] twice."""
+        states = self.recurrent(views.words.values.float())[0]
+        recurrent = self.project(self.last(Tokens(states, views.words.mask)))
+        levels = (views.word_average, recurrent, views.sentence_average, views.sentence)
+        return tuple(level.float() for level in levels)
+
+
+class _Restore(nn.Module):
+    """Eq. 2 for one representation: masked and whole [G, N, D], languages first and second [P] -> [G, P]."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.missing = nn.Linear(2 * dim, 2 * dim)
+
+    def forward(self, masked: Tensor, whole: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        # Each half of the layer is applied once to every sentence, not once to every pair it is in.
+        left, right = self.missing.weight.chunk(2, dim=1)
+        both = F.linear(masked, left, self.missing.bias)[:, first] + F.linear(masked, right)[:, second]
+        target = F.normalize(whole, dim=-1)
+        of_first, of_second = both.chunk(2, dim=-1)
+        cost = _distance(masked[:, first] + of_first, target[:, first])
+        return cost + _distance(masked[:, second] + of_second, target[:, second])
+
+
+def _distance(vectors: Tensor, unit: Tensor) -> Tensor:
+    # The norm, unlike the root of a sum of squares, has a finite gradient (zero) where the two are equal.
+    distance: Tensor = torch.linalg.vector_norm(F.normalize(vectors, dim=-1) - unit, dim=-1)
+    return distance
+
+
+def hide_words(ids: Tensor, mask: Tensor, special: Tensor, p: float) -> Tensor:
+    """Which words to hide, bool [T, L]: each with probability `p`, never special tokens, never all of a sentence.
+
+    ids int64 [T, L], mask bool [T, L], special int64 [S], all on one device. The word with the highest draw
+    stays: where every word is drawn it is the one left over, and a sentence of one word hides none.
+    """
+    words = mask & ~torch.isin(ids, special)
+    draws = torch.rand(ids.shape, device=ids.device)
+    highest = draws.masked_fill(~words, -1.0).argmax(dim=1, keepdim=True)
+    return (draws < p).scatter(1, highest, False) & words

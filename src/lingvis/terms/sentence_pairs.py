@@ -1,0 +1,57 @@
+"""Terms of the loss between the sentences of a step, beside the objective between pictures and sentences."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from lingvis.terms.base import TERMS
+from lingvis.types import Clock, Sentences
+
+
+@TERMS.register("pairs", "sentences about one picture lie closer than others, by an objective of its own")
+class SentencePairs(nn.Module):
+    """An objective over the cosine of every two sentences of the step.
+
+    Sentences -> scalar, 0 where no two belong together. Positive are two sentences about one picture whose
+    languages are the same, different, or either; negatives are sentences about other pictures under the same
+    condition. Each pair counts once, with both of its sentences as queries in turn.
+    on: the sentence embedding, or the average of the word vectors.
+
+    Caption-caption loss of Wehrmann et al. 2019 (different); neighbourhood constraints of Wang et al. 2018
+    (same) and, across languages on both representations, of Kim et al. 2020 and Burns et al. 2020, Sec. 3.3.
+    """
+
+    def __init__(
+        self,
+        *,
+        objective: nn.Module,
+        on: Literal["sentence", "average"],
+        languages: Literal["same", "different", "any"],
+    ) -> None:
+        super().__init__()
+        self.objective, self.on, self.languages = objective, on, languages
+
+    def forward(self, sentences: Sentences, clock: Clock) -> Tensor:
+        vectors = sentences.emb if self.on == "sentence" else F.normalize(sentences.average.float(), dim=-1)
+        together = _equal(sentences.groups)
+        compared = self._compared(sentences.langs)
+        # The upper triangle: the other half says the same again.
+        positives = (together & compared).triu(diagonal=1)
+        scores = (vectors @ vectors.T).masked_fill(~(positives | (compared & ~together)), -torch.inf)
+        loss: Tensor = self.objective(scores, positives, clock)
+        return loss
+
+    def _compared(self, langs: Tensor) -> Tensor:
+        """Which two sentences meet at all, bool [T, T]."""
+        same = _equal(langs)
+        if self.languages == "any":
+            return torch.ones_like(same)
+        return same if self.languages == "same" else ~same
+
+
+def _equal(values: Tensor) -> Tensor:
+    return values.unsqueeze(1) == values

@@ -1,0 +1,129 @@
+"""SMALR's hybrid embedding: frequent words have vectors of their own, all others share latent tokens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from torch import Tensor, nn
+
+from lingvis.bounds import Count
+from lingvis.errors import UserError
+from lingvis.files import write_json
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.tokenizers.language_words import LanguageVocabulary
+from lingvis.text.words.base import WORDS
+from lingvis.text.words.latent import Assignment
+from lingvis.text.words.space import WordSpace, check_vectors, in_blocks
+from lingvis.types import TextBatch, Tokens
+
+
+@WORDS.register("hybrid", "own vectors for frequent words, shared latent tokens for the others (SMALR)")
+class HybridWords(nn.Module):
+    """ids [B, L] -> [B, L, dim] (Burns et al. 2020, section 3.1, HEM).
+
+    The first `own` words of each language have vectors of their own, which pass through the language's linear
+    layer; every other word has the vector of ONE latent token. Which one is frozen, the vectors are trained;
+    tokens that no word has are dropped. own = 0 is the language-agnostic baseline (LA). Special tokens have
+    vectors of the universal space.
+
+    vectors: where own vectors start, as in `universal`, reduced to vector_dim by PCA. assignment: from the
+    pre-training. Instead of both, `folder` holds a saved model, whose weights the caller loads.
+    """
+
+    FILE = "latent.json"
+    row_of: Tensor
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary,
+        vectors: NDArray[np.float32] | None = None,
+        assignment: Assignment | None = None,
+        folder: Path | None = None,
+        own: Annotated[int, Field(ge=0)] = 5000,
+        vector_dim: Count = 50,
+        dim: Count,
+    ) -> None:
+        super().__init__()
+        languages = in_blocks(vocabulary, "hybrid")
+        self.dim, special = dim, len(languages.special)
+        own_ids = _own_ids(languages, own)
+        if assignment is not None:
+            if assignment.vectors.shape[1] != dim:
+                raise UserError(
+                    f"text.words.dim is {dim}, but the latent tokens have {assignment.vectors.shape[1]} dimensions; "
+                    "make the dim of text.words and of pretraining equal"
+                )
+            used, rows = _rows(languages, own_ids, assignment)
+            self.latent = len(used)
+        elif folder is not None:
+            self.latent, rows = (
+                _stored_tokens(folder / self.FILE),
+                torch.zeros(languages.size, dtype=torch.int64),
+            )
+        else:
+            raise UserError(
+                "text.words hybrid has no latent tokens to start from; set pretraining.name = latent"
+            )
+        start = None
+        if vectors is not None:
+            start = check_vectors(torch.from_numpy(vectors), languages, vector_dim)[own_ids]
+        self.space = WordSpace(
+            shared=special + self.latent,
+            own=[min(own, behind - first) for first, behind in languages.blocks],
+            vector_dim=vector_dim,
+            dim=dim,
+            vectors=start,
+            lender=languages.lender,
+        )
+        if assignment is not None:
+            with torch.no_grad():
+                self.space.shared[special:] = assignment.vectors[used].to(self.space.shared)
+        self.register_buffer("row_of", rows)
+
+    def save(self, folder: Path) -> None:
+        """Write the number of latent tokens, which the shapes of a saved model depend on."""
+        write_json(folder / self.FILE, {"latent": self.latent})
+
+    @property
+    def table_values(self) -> int:
+        """Number of values of the table that a deployed model looks words up in."""
+        return self.space.table_values
+
+    def forward(self, batch: TextBatch) -> Tokens:
+        return Tokens(self.space(self.row_of[batch.ids], batch.runs), batch.mask, batch.runs)
+
+
+def _own_ids(vocabulary: LanguageVocabulary, own: int) -> Tensor:
+    """Ids of the words with vectors of their own, language by language."""
+    ids = [torch.arange(first, min(first + own, behind)) for first, behind in vocabulary.blocks]
+    return torch.cat(ids)
+
+
+def _rows(vocabulary: LanguageVocabulary, own_ids: Tensor, assignment: Assignment) -> tuple[Tensor, Tensor]:
+    """Latent tokens that are used, ascending, and the row of each id: special tokens, latent tokens, own words."""
+    special = len(vocabulary.special)
+    shares = torch.ones(vocabulary.size, dtype=torch.bool)
+    shares[:special] = False
+    shares[own_ids] = False
+    used, places = torch.unique(assignment.token_of.cpu()[shares], return_inverse=True)
+    rows = torch.arange(vocabulary.size)
+    rows[shares] = special + places
+    rows[own_ids] = special + len(used) + torch.arange(len(own_ids))
+    return used, rows
+
+
+def _stored_tokens(file: Path) -> int:
+    try:
+        latent = json.loads(file.read_text(encoding="utf-8"))["latent"]
+        if type(latent) is not int or latent < 0:
+            raise ValueError(f"latent must be a number of tokens, got {latent!r}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{file} is damaged ({error}); restore the file or train again") from error
+    return latent

@@ -1,0 +1,134 @@
+"""SMALR's latent vocabulary, learnt before the model: which few shared tokens stand for the many words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from lingvis.bounds import Count, Share
+from lingvis.errors import UserError
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.words.space import SCALE, fill_empty
+from lingvis.types import TextBatch, Tokens
+
+MOST_SCORES = 1 << 26  # scores of words against latent tokens that are held at a time: 256 MiB
+TEMPERATURE = 0.1  # of the softmax over cosines
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assignment:
+    """token_of: the latent token of each word, int64 [vocabulary.size]; vectors: of the tokens [latent, dim]."""
+
+    token_of: Tensor
+    vectors: Tensor
+
+    def used(self, special: int) -> int:
+        """How many tokens stand for a word; the first `special` ids are none."""
+        return len(torch.unique(self.token_of[special:]))
+
+
+class LatentAttention(nn.Module):
+    """ids [B, L] -> vectors of latent tokens [B, L, dim] by hard attention (Burns et al. 2020, section 3.1).
+
+    A linear layer scores the latent tokens from a word's pretrained vector, and the best one stands for the
+    word. In training, with probability `explore`, it is any of the `among` best, drawn once a batch for each
+    distinct word. Hard choices have no gradient, so the layer learns straight through: forward the chosen token,
+    backward a mixture of the `among` best weighted by the softmax of their scores. The tokens themselves
+    learn only where they are chosen. Special tokens are no words: the mask leaves them out.
+
+    Our decision, where the paper says nothing: scores are cosines, and rows of the layer start as long as the
+    root of their size, so that a step of Adam turns a row by about `lr` radians. A plain layer collapses: rows
+    that win words grow, turn and win more, until a fiftieth of the tokens is left.
+
+    vectors: float32 [vocabulary.size, any], not trained; zeros for words without one, which get random ones.
+    """
+
+    vectors: Tensor
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary,
+        vectors: NDArray[np.float32],
+        latent: Count = 40_000,
+        dim: Count = 512,
+        explore: Share = 0.2,
+        among: Count = 20,
+    ) -> None:
+        super().__init__()
+        if among > latent:
+            raise UserError(f"among = {among} of latent = {latent} tokens; give an among of at most {latent}")
+        self.dim, self.explore, self.among, self.special = dim, explore, among, len(vocabulary.special)
+        self.register_buffer("vectors", F.normalize(fill_empty(torch.from_numpy(vectors)), dim=1))
+        self.rows = nn.Parameter(torch.randn(latent, vectors.shape[1]))
+        self.tokens = nn.Parameter(SCALE * torch.randn(latent, dim))
+
+    def forward(self, batch: TextBatch) -> Tokens:
+        ids, places = torch.unique(batch.ids, return_inverse=True)
+        best = self._best(ids, self.among if self.training else 1)
+        values = self._choose(ids, best) if self.training else F.embedding(best[:, 0], self.tokens)
+        mask = batch.mask & (batch.ids >= self.special)
+        return Tokens(F.embedding(places, values), mask, batch.runs)
+
+    def assignment(self) -> Assignment:
+        """The best token of every word, and the tokens' vectors."""
+        every = torch.arange(len(self.vectors), device=self.vectors.device)
+        return Assignment(self._best(every, 1)[:, 0], self.tokens.detach().clone())
+
+    def _choose(self, ids: Tensor, best: Tensor) -> Tensor:
+        """Word ids [words], their best tokens [words, among] -> vectors [words, dim]."""
+        column = torch.randint(self.among, (len(ids), 1), device=ids.device)
+        exploring = torch.rand(len(ids), 1, device=ids.device) < self.explore
+        chosen = best.gather(1, torch.where(exploring, column, 0)).squeeze(1)
+        rows = F.normalize(F.embedding(best, self.rows), dim=-1)
+        weights = torch.einsum("wd,wmd->wm", self.vectors[ids], rows).div(TEMPERATURE).softmax(dim=1)
+        mixture = torch.einsum("wm,wmd->wd", weights, F.embedding(best, self.tokens.detach()))
+        return F.embedding(chosen, self.tokens) + (mixture - mixture.detach())
+
+    @torch.no_grad()
+    def _best(self, ids: Tensor, count: int) -> Tensor:
+        """The `count` best tokens of words, best first, int64 [words, count]."""
+        rows = F.normalize(self.rows, dim=1)
+        words = torch.split(ids, max(1, MOST_SCORES // len(rows)))
+        return torch.cat([(self.vectors[some] @ rows.T).topk(count).indices for some in words])
+
+
+def pretrain(
+    words: nn.Module,
+    batches: Iterable[tuple[TextBatch, Tensor]],
+    *,
+    objective: Callable[[Tensor, Tensor], Tensor],
+    lr: float,
+    frozen: Sequence[str] = (),
+) -> list[float]:
+    """Train a word part so that mean word vectors of sentences about one picture are near; the loss of each step.
+
+    batches: sentences, and int64 [B] numbers equal for sentences that belong together in any language.
+    objective: of cosine scores [B, B] and positives bool [B, B]; a sentence scores minus infinity with itself.
+    frozen: names of parameters that stay as they are, such as `space.vectors` of the universal layer.
+    It makes the latent vocabulary (Burns et al. 2020, Eq. 1) and MULE's first stage (Kim et al. 2020).
+    """
+    trained = [each for name, each in words.named_parameters() if each.requires_grad and name not in frozen]
+    optimizer = torch.optim.Adam(trained, lr=lr)
+    words.train()
+    losses = []
+    for batch, groups in batches:
+        optimizer.zero_grad(set_to_none=True)
+        tokens: Tokens = words(batch)
+        weight = tokens.mask.unsqueeze(-1).to(tokens.values.dtype)
+        mean = (tokens.values * weight).sum(1) / weight.sum(1).clamp(min=1)
+        emb = F.normalize(mean.float(), dim=-1)
+        itself = torch.eye(len(emb), dtype=torch.bool, device=emb.device)
+        positives = (groups.unsqueeze(1) == groups) & ~itself
+        loss = objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        losses.append(loss.detach())
+    words.zero_grad(set_to_none=True)
+    return torch.stack(losses).tolist() if losses else []

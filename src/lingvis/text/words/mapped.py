@@ -1,0 +1,83 @@
+"""Translator: fixed word vectors of one language, turned into the word space of another by one linear map."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from lingvis.bounds import Count
+from lingvis.errors import UserError
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.words.base import WORDS
+from lingvis.text.words.space import check_vectors, in_blocks
+from lingvis.types import TextBatch, Tokens
+
+FITTED = ("procrustes", "rcsls")  # maps that a dictionary and another model are needed for
+
+
+@WORDS.register("mapped", "fixed pretrained vectors through one linear map between languages (Translator)")
+class MappedWords(nn.Module):
+    """ids [B, L] -> [B, L, vector_dim]: M x, x being the vector of a word (Liu, Lebret, Aberer: f(M t)).
+
+    vectors: float32 [vocabulary.size, vector_dim], prepared as in `lingvis.text.alignment`, zeros for words
+    without one; None when a saved model is loaded. map: "none" is no M; "random" a random rotation, so that it
+    differs from a fitted one in its directions alone; "procrustes" and "rcsls" start from `matrix`
+    [vector_dim, vector_dim], which was fitted with `dictionary`: the part itself never reads that file.
+
+    Special tokens are words of no language: their vectors lie in the space behind the map. The vectors of words
+    are parameters, so that optimizer.factors freezes them; recipes do.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary,
+        vectors: NDArray[np.float32] | None = None,
+        matrix: NDArray[np.float32] | None = None,
+        vector_dim: Count,
+        map: Literal["none", "random", "procrustes", "rcsls"],
+        dictionary: str = "",
+    ) -> None:
+        super().__init__()
+        languages = in_blocks(vocabulary, "mapped")
+        if map != "none" and len(languages.languages) > 1:
+            raise UserError(
+                f"text.words.map = {map!r} brings one language into the space of another, but the captions are in "
+                f"{', '.join(languages.languages)}; name one in data.languages, or set text.words.map = none"
+            )
+        self.dim, self.words = vector_dim, languages.own_words
+        special = len(languages.special)
+        scale = vector_dim**-0.5  # of vectors of unit length
+        start = scale * torch.randn(languages.size - special, vector_dim)
+        if vectors is not None:
+            start = check_vectors(torch.from_numpy(vectors), languages, vector_dim)[special:]
+        self.vectors = nn.Parameter(start)
+        self.special = nn.Parameter(scale * torch.randn(special, vector_dim))
+        self.translator: nn.Linear | None = None
+        if map != "none":
+            self.translator = nn.Linear(vector_dim, vector_dim, bias=False)
+            nn.init.orthogonal_(self.translator.weight)
+            if matrix is not None:
+                self.translator.weight.data.copy_(torch.from_numpy(matrix))
+
+    def forward(self, batch: TextBatch) -> Tokens:
+        # Ids are row numbers: special tokens come first, then the words.
+        count = len(self.special)
+        special = F.embedding(batch.ids.clamp(max=count - 1), self.special)
+        words = self._mapped(F.embedding((batch.ids - count).clamp(min=0), self.vectors))
+        chosen = torch.where((batch.ids < count).unsqueeze(-1), special, words)
+        return Tokens(chosen, batch.mask, batch.runs)
+
+    def table(self) -> NDArray[np.float32]:
+        """The vectors of `words` behind the map, [words, vector_dim]: the space that the encoder knows."""
+        with torch.no_grad():
+            values: NDArray[np.float32] = self._mapped(self.vectors).cpu().numpy()
+        return values
+
+    def _mapped(self, vectors: Tensor) -> Tensor:
+        return vectors if self.translator is None else self.translator(vectors)

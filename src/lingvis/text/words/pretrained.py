@@ -1,0 +1,38 @@
+"""Word vectors that start from stored ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from lingvis.bounds import Count
+from lingvis.errors import UserError
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.words.base import WORDS
+from lingvis.text.words.embedding import REACH, WordEmbedding
+
+
+@WORDS.register("pretrained", "the same, starting from stored word vectors (data.vectors)")
+class PretrainedEmbedding(WordEmbedding):
+    """As above, but every word with a stored vector starts there, scaled as a whole to the spread of the others.
+
+    vectors: float32 [vocabulary.size, dim], zeros for words without one.
+    """
+
+    def __init__(
+        self, *, vocabulary: Vocabulary, dim: Count, vectors: NDArray[np.float32] | None = None
+    ) -> None:
+        super().__init__(vocabulary=vocabulary, dim=dim)
+        if vectors is None:  # weights are loaded later
+            return
+        if vectors.shape[1] != dim:
+            raise UserError(
+                f"text.words.dim is {dim}, but the stored word vectors have {vectors.shape[1]} values; "
+                f"set text.words.dim = {vectors.shape[1]}"
+            )
+        found = torch.from_numpy(vectors)
+        known = found.ne(0).any(dim=1)
+        if known.any():
+            weights = self.table.weight.data
+            weights[known] = found[known] * (REACH / 3**0.5 / found[known].std())

@@ -1,0 +1,123 @@
+"""The universal space of words: own vectors through the layer of their language, shared vectors as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from lingvis.errors import UserError
+from lingvis.layers.per_language import PerLanguageLinear, Runs
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.tokenizers.language_words import LanguageVocabulary
+
+SCALE = 0.1  # standard deviation of vectors that nothing is known of
+
+
+class WordSpace(nn.Module):
+    """Row numbers [B, L] -> universal vectors [B, L, dim].
+
+    Rows: `shared` ones first, vectors of the universal space that any language may use; then the own words of
+    each language, `own` of them, whose vectors [words, vector_dim] pass through the language's linear layer.
+    vectors: where those start. lender: the language whose own words occur in sentences of others; they pass
+    through its layer there too.
+
+    A vector depends on its row number alone. So without training and gradients all of them are computed once
+    and looked up until a weight changes: a deployed model multiplies nothing here.
+    """
+
+    def __init__(
+        self,
+        *,
+        shared: int,
+        own: Sequence[int],
+        vector_dim: int,
+        dim: int,
+        vectors: Tensor | None = None,
+        lender: int = -1,
+    ) -> None:
+        super().__init__()
+        self.dim, self.own = dim, tuple(own)
+        ends = tuple(accumulate(self.own, initial=shared))
+        self._lender, self._lent = lender, ends[lender : lender + 2]
+        self._kept: tuple[tuple[tuple[int, int], ...], Tensor] | None = None
+        self.project: PerLanguageLinear | None = None
+        scale = SCALE
+        if sum(self.own):
+            start = SCALE * torch.randn(sum(self.own), vector_dim) if vectors is None else fill_empty(vectors)
+            self.vectors = nn.Parameter(start)
+            self.project = PerLanguageLinear(languages=len(self.own), input_dim=vector_dim, dim=dim)
+            with torch.no_grad():
+                scale = float(self.project.blocks(self.vectors, self.own).std(correction=0))
+        self.shared = nn.Parameter(scale * torch.randn(shared, dim))
+
+    def forward(self, rows: Tensor, runs: Runs) -> Tensor:
+        if not self.training and not torch.is_grad_enabled():
+            return F.embedding(rows, self.table())
+        shared = F.embedding(rows.clamp(max=len(self.shared) - 1), self.shared)
+        if self.project is None:
+            return shared
+        vectors = F.embedding((rows - len(self.shared)).clamp(min=0), self.vectors)
+        own = self.project(vectors, runs)
+        if self._lender >= 0:
+            first, behind = self._lent
+            lent = ((rows >= first) & (rows < behind)).unsqueeze(-1)
+            own = torch.where(lent, self.project.layers[self._lender](vectors), own)
+        return torch.where((rows < len(self.shared)).unsqueeze(-1), shared, own)
+
+    def table(self) -> Tensor:
+        """The universal vectors of all rows, float32 [rows, dim], without gradients."""
+        state = tuple(
+            (each.data_ptr(), 0 if each.is_inference() else each._version) for each in self.parameters()
+        )
+        if self._kept is None or self._kept[0] != state:
+            device = self.shared.device.type
+            # What is made under inference mode cannot be used outside it.
+            with torch.inference_mode(False), torch.no_grad(), torch.autocast(device, enabled=False):
+                own = [] if self.project is None else [self.project.blocks(self.vectors, self.own)]
+                self._kept = state, torch.cat([self.shared, *own])
+        return self._kept[1]
+
+    def train(self, mode: bool = True) -> WordSpace:
+        """Training mode, or not; the table goes when weights are about to change."""
+        if mode:
+            self._kept = None
+        super().train(mode)
+        return self
+
+    @property
+    def table_values(self) -> int:
+        """Number of values of the table, which is all that a deployed model keeps of its words.
+
+        Burns et al. 2020 do not count it: their words have no parameters at test time.
+        """
+        return (len(self.shared) + sum(self.own)) * self.dim
+
+
+def fill_empty(vectors: Tensor) -> Tensor:
+    """Rows of zeros, words without a vector, become random ones as long as the others are in each dimension."""
+    found = vectors.ne(0).any(dim=1, keepdim=True)
+    scale = vectors[found.squeeze(1)].std(correction=0) if found.any() else vectors.new_tensor(SCALE)
+    return torch.where(found, vectors, scale * torch.randn_like(vectors))
+
+
+def in_blocks(vocabulary: Vocabulary, part: str) -> LanguageVocabulary:
+    """The vocabulary, when each language has a block of it."""
+    if not isinstance(vocabulary, LanguageVocabulary):
+        raise UserError(
+            f"text.words {part} needs words of each language apart; set text.tokenizer.name = language_words"
+        )
+    return vocabulary
+
+
+def check_vectors(vectors: Tensor, vocabulary: Vocabulary, vector_dim: int) -> Tensor:
+    """Vectors that fit a vocabulary and the recipe."""
+    if vectors.shape != (vocabulary.size, vector_dim):
+        raise UserError(
+            f"text.words.vector_dim is {vector_dim} for {vocabulary.size} words, but the vectors are "
+            f"{' x '.join(map(str, vectors.shape))}; set text.words.vector_dim to their size"
+        )
+    return vectors

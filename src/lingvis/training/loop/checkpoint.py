@@ -1,0 +1,95 @@
+"""Everything a run needs to go on, in one file that is whole or absent. Safetensors: nothing is unpickled."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from lingvis.errors import UserError
+from lingvis.files import atomic_file
+from lingvis.model.folder import CHECKPOINT
+
+FILE = CHECKPOINT
+
+
+@dataclass
+class TrainingState:
+    """Where a run stands: `batch` batches of epoch `epoch` are done; `best` is the best model so far."""
+
+    identity: str
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    best_score: float = float("-inf")
+    best_epoch: int = -1
+    best: dict[str, Tensor] = field(default_factory=dict)
+
+
+def save_checkpoint(
+    folder: Path, state: TrainingState, task: nn.Module, optimizer: torch.optim.Optimizer
+) -> None:
+    """Write the state, all that is trained, the best model and the optimiser's moments."""
+    tensors = {f"task/{name}": tensor for name, tensor in task.state_dict().items()}
+    tensors |= {f"best/{name}": tensor for name, tensor in state.best.items()}
+    for index, moments in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer/{index}/{name}": torch.as_tensor(value) for name, value in moments.items()}
+    values = asdict(TrainingState(**{**vars(state), "best": {}}))
+    # One storage may serve two names (the best model may be the current one): copies keep safetensors strict.
+    flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    with atomic_file(folder / FILE) as temporary:
+        save_file(flat, temporary, metadata={"state": json.dumps(values)})
+
+
+def check_checkpoint(folder: Path, identity: str) -> TrainingState:
+    """Where a run stands, without its tensors; refuses a folder that cannot be gone on with."""
+    path = folder / FILE
+    if not path.is_file():
+        raise UserError(f"{folder} has no checkpoint to resume from; start it without --resume")
+    with _damage_told(path), safe_open(path, framework="pt") as file:
+        state = TrainingState(**json.loads(file.metadata()["state"]))
+    if state.identity != identity:
+        raise UserError(
+            f"{folder} was begun with another recipe, other values or other data; resume it with the same ones"
+        )
+    return state
+
+
+def load_checkpoint(
+    folder: Path, identity: str, task: nn.Module, optimizer: torch.optim.Optimizer
+) -> TrainingState:
+    """Put what is trained and the optimiser back where `save_checkpoint` found them."""
+    state = check_checkpoint(folder, identity)
+    path = folder / FILE
+    with _damage_told(path), safe_open(path, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    task.load_state_dict(_under(tensors, "task"), strict=True)
+    state.best = _under(tensors, "best")
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in _under(tensors, "optimizer").items():
+        index, key = name.split("/")
+        moments.setdefault(int(index), {})[key] = tensor
+    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
+    return state
+
+
+@contextlib.contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    """Say in a sentence that a checkpoint cannot be read."""
+    try:
+        yield
+    except (SafetensorError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is damaged ({error}); delete its folder and start the run anew") from error
+
+
+def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    start = prefix + "/"
+    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}

@@ -1,0 +1,114 @@
+"""What training starts from beside its sentences: a vocabulary, word vectors, latent tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+
+from lingvis.data.dataset import Dataset
+from lingvis.errors import UserError
+from lingvis.files import atomic_file
+from lingvis.recipes.schema import Recipe
+from lingvis.text.alignment import prepare
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.vectors.pca import reduce
+from lingvis.text.vectors.store import VECTORS, WordVectors
+from lingvis.text.words.latent import Assignment
+from lingvis.training.lessons import Lessons
+
+ASSIGNMENT = "assignment.safetensors"
+MAPPED = "mapped"  # the word part whose vectors stay as they are stored
+Floats = NDArray[np.float32]
+
+
+def vocabulary_sentences(recipe: Recipe, dataset: Dataset, lessons: Lessons) -> tuple[list[str], list[str]]:
+    """Texts and languages that the vocabulary is made from: the captions that are learnt from.
+
+    Sentences without pictures join in languages in which nobody wrote a caption: without them these had the few words
+    of detectors, or no letter at all.
+    Words that stay as they are (`mapped`) need no caption to be known: every word with a vector is one of them.
+    """
+    people, annotated = len(lessons.captions.texts), set(lessons.captions.langs)
+    alone = [row for row in range(people, lessons.pseudo) if lessons.langs[row] not in annotated]
+    behind = np.arange(lessons.pseudo, len(lessons.texts))
+    if lessons.taught is not None:  # found for many pictures, said once
+        behind = behind[np.unique(lessons.taught.rows, return_index=True)[1]]
+    rows = [*range(people), *alone, *behind.tolist()]
+    texts, langs = [lessons.texts[row] for row in rows], [lessons.langs[row] for row in rows]
+    if recipe.text.words.name == MAPPED:
+        stored = _open_vectors(recipe, dataset)
+        for lang in dict.fromkeys(langs):
+            known = stored.table(lang).words
+            texts += known
+            langs += [lang] * len(known)
+    return texts, langs
+
+
+def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> Floats | None:
+    """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none.
+
+    Centred in each language: vectors trained on captions share a large common direction, which says nothing.
+    For `mapped` words centred over all stored ones and of unit length, as maps are fitted.
+    """
+    if not recipe.data.vectors:
+        return None
+    if not vocabulary.blocks:
+        raise UserError(
+            f"data.vectors is {recipe.data.vectors!r}, but tokenizer {recipe.text.tokenizer.name} keeps no words of each "
+            "language; use the tokenizer language_words, or set data.vectors to an empty string"
+        )
+    stored = _open_vectors(recipe, dataset)
+    values = np.zeros((vocabulary.size, stored.dim), dtype=np.float32)
+    for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
+        offset = vocabulary.blocks[0][0]
+        found, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
+        if recipe.text.words.name == MAPPED:
+            # The vocabulary has all stored words and perhaps some without a vector, which are zero and stay so.
+            found = prepare(found)
+        elif known.any():
+            found[known] -= found[known].mean(axis=0)
+        values[first:last] = found
+    return values
+
+
+def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) -> dict[str, Any]:
+    """The initial vectors of the words part, brought to the size it asks for: PCA in each language on its own.
+
+    n known words vary in fewer than n directions: a language with fewer than it is asked for has zeros in the rest.
+    """
+    if vectors is None:
+        return {}
+    dim: int = recipe.text.words.options.get("vector_dim") or vectors.shape[1]
+    if dim == vectors.shape[1] or recipe.text.words.name == MAPPED:
+        return {"vectors": vectors}
+    reduced = np.zeros((len(vectors), dim), dtype=np.float32)
+    for first, last in vocabulary.blocks:
+        known = first + np.flatnonzero(vectors[first:last].any(axis=1))
+        if len(known):
+            fewer = min(dim, len(known))
+            reduced[known, :fewer] = reduce(vectors[known], fewer)
+    return {"vectors": reduced}
+
+
+def _open_vectors(recipe: Recipe, dataset: Dataset) -> WordVectors:
+    return WordVectors.open(dataset.path / VECTORS / recipe.data.vectors)
+
+
+def kept_assignment(out: Path, make: Callable[[], Assignment | None]) -> Assignment | None:
+    """The latent vocabulary of a run, kept in its folder so that a resumed run has the same one."""
+    file = out / ASSIGNMENT
+    if file.is_file():
+        stored = load_file(file)
+        return Assignment(token_of=stored["token_of"], vectors=stored["vectors"])
+    assignment = make()
+    if assignment is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        tensors = {"token_of": assignment.token_of, "vectors": assignment.vectors}
+        with atomic_file(file) as temporary:
+            save_file({name: each.cpu().contiguous() for name, each in tensors.items()}, temporary)
+    return assignment

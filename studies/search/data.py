@@ -1,0 +1,139 @@
+"""Made-up collections for the search benchmark: clustered vectors, questions, and rows around them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.collection.stores.contract import Entry, Floats, Header, Item
+
+Halfs = NDArray[np.float16]
+Ints = NDArray[np.int64]
+ROWS_A_CLUSTER = 100
+CHUNK = 20_000  # rows made, written and read at once
+ROUNDING = 1e-5  # more than single precision loses in a product of unit vectors
+FOLDER_ROWS = 1000
+DESCRIPTION = (
+    f"unit vectors, half precision; a cluster for every {ROWS_A_CLUSTER} rows, uneven, cosine about 0.5 within one; "
+    "the variance falls with the inverse of the coordinate; questions are fresh draws with as much noise again"
+)
+
+
+class Clustered:
+    """Vectors in clusters; the same seed, size and dimension give the same ones.
+
+    The spread of both the clusters and what is in them falls from coordinate to coordinate, to some 35 effective
+    dimensions at 1024: with the same spread everywhere no two rows would be neighbours, which no model gives.
+    """
+
+    def __init__(self, rows: int, dim: int, *, seed: int = 0) -> None:
+        self.rows, self.dim, self.seed = rows, dim, seed
+        falling = 1 / np.sqrt(np.arange(1, dim + 1, dtype=np.float32))
+        self._spread = falling / np.linalg.norm(falling)
+        clusters = max(1, rows // ROWS_A_CLUSTER)
+        self._centres = self._noise(np.random.default_rng([seed, 0]), clusters)
+
+    def chunks(self) -> Iterator[Halfs]:
+        """All rows, float16 [rows of the chunk, dim]."""
+        for number, start in enumerate(range(0, self.rows, CHUNK)):
+            rng = np.random.default_rng([self.seed, 2, number])
+            yield self._draw(rng, min(CHUNK, self.rows - start)).astype(np.float16)
+
+    def questions(self, count: int) -> Floats:
+        """Queries float32 [count, dim]: as sentences do, they lie farther from the rows than those from each other."""
+        rng = np.random.default_rng([self.seed, 1])
+        return _unit(self._draw(rng, count) + self._noise(rng, count))
+
+    def write(self, path: Path) -> None:
+        """All rows as a .npy file."""
+        stored = np.lib.format.open_memmap(path, "w+", np.float16, (self.rows, self.dim))
+        start = 0
+        for chunk in self.chunks():
+            stored[start : start + len(chunk)] = chunk
+            start += len(chunk)
+        stored.flush()
+
+    def _draw(self, rng: np.random.Generator, count: int) -> Floats:
+        # The square makes clusters uneven, as there are more photographs of some things than of others.
+        chosen = (rng.random(count) ** 2 * len(self._centres)).astype(np.int64)
+        return _unit(self._centres[chosen] + self._noise(rng, count))
+
+    def _noise(self, rng: np.random.Generator, count: int) -> Floats:
+        """Random vectors of length 1 on the mean."""
+        drawn: Floats = rng.standard_normal((count, self.dim), dtype=np.float32)
+        drawn *= self._spread
+        return drawn
+
+
+def least_scores(vectors: Path, questions: Floats, k: int) -> Floats:
+    """The score of the k-th best row of each question, by comparing with all rows, float32 [questions]."""
+    stored = np.load(vectors, mmap_mode="r")
+    best = np.full((len(questions), 0), -np.inf, np.float32)
+    for start in range(0, len(stored), CHUNK):
+        scores = questions @ stored[start : start + CHUNK].astype(np.float32).T
+        best = np.concatenate([best, scores], axis=1)
+        if best.shape[1] > k:
+            best = np.partition(best, -k, axis=1)[:, -k:]
+    least: Floats = best.min(axis=1)
+    return least
+
+
+def recall(vectors: Path, questions: Floats, found: Sequence[Ints], least: Floats, k: int) -> float:
+    """The share of the k best rows that were found; a row as good as the k-th counts as one of them."""
+    stored = np.load(vectors, mmap_mode="r")
+    right = 0
+    for question, rows, enough in zip(questions, found, least, strict=True):
+        scores = stored[np.unique(rows)].astype(np.float32) @ question
+        right += min(k, int((scores >= enough - ROUNDING).sum()))
+    return right / (k * len(found))
+
+
+def make_header(dim: int) -> Header:
+    """Of a collection that no model has filled."""
+    return Header(dim=dim, image_fingerprint="made", text_fingerprint="made", model="/none", features={})
+
+
+def make_items(vectors: Halfs, first: int) -> list[Item]:
+    """Rows of a collection around vectors; `row_of` tells an id's place."""
+    thumbnail = _thumbnail()
+    return [
+        Item(_entry(first + place), vector, thumbnail)
+        for place, vector in enumerate(vectors.astype(np.float32))
+    ]
+
+
+def row_of(id: str) -> int:
+    """Which vector an item was made around."""
+    return int(id, 16)
+
+
+def _unit(vectors: Floats) -> Floats:
+    unit: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
+
+
+def _entry(row: int) -> Entry:
+    return Entry(
+        id=f"{row:032x}",
+        path=f"/pictures/{row // FOLDER_ROWS:04}/{row:07}.jpg",
+        hash=f"{row:064x}",
+        size=100_000 + row,
+        mtime_ns=1_700_000_000_000_000_000 + row,
+        width=640,
+        height=480,
+        format="jpeg",
+        date=datetime(2020, 1, 1) + timedelta(minutes=row),
+    )
+
+
+def _thumbnail() -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new("RGB", (32, 24), (90, 120, 150)).save(file, "JPEG")
+    return file.getvalue()

@@ -1,0 +1,156 @@
+"""Engines under measurement: our stores through their contract, and others with the same vectors."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from lingvis.collection.stores.contract import Filter, Floats, Store
+from lingvis.registry import Registry
+from studies.search.data import Halfs, Ints, make_header, make_items, row_of
+from studies.search.postgres import SERVER, running_server
+
+ALWAYS, NEVER = sys.maxsize, 0  # values up to which a store of ours compares with all rows
+EXPANSION = 256  # candidates of usearch; at its default of 64 it finds less than our stores
+
+
+class Engine(Protocol):
+    """Rows in, rows of the best out; made anew in an empty folder, or opened as an earlier process left it."""
+
+    processes: list[int]  # whose memory counts, with all below them
+
+    def add(self, vectors: Halfs, first: int) -> None:
+        """Store rows, numbered from `first` on."""
+        ...
+
+    def index(self) -> None:
+        """Called after the last row."""
+        ...
+
+    def search(self, queries: Floats, k: int) -> list[Ints]:
+        """Numbers of the best rows of each query."""
+        ...
+
+    def close(self) -> None: ...
+
+
+ENGINES: Registry[Callable[[Path, int], Engine]] = Registry("engine")
+
+
+class OurStore:
+    """A store of a collection, as `lingvis index` and `lingvis search` use it."""
+
+    def __init__(self, address: str, dim: int, *, close: Callable[[], None] = lambda: None) -> None:
+        from lingvis.collection.stores.open import create_store, open_store, store_exists
+
+        self.processes, self.close = [os.getpid()], close
+        self._store: Store = (
+            open_store(address) if store_exists(address) else create_store(address, make_header(dim))
+        )
+
+    def add(self, vectors: Halfs, first: int) -> None:
+        with self._store.writing():
+            self._store.upsert(make_items(vectors, first))
+
+    def index(self) -> None:
+        with self._store.writing():
+            self._store.maintain()
+
+    def search(self, queries: Floats, k: int) -> list[Ints]:
+        found = self._store.search(queries, k=k, where=Filter())
+        return [np.array([row_of(hit.id) for hit in hits], np.int64) for hits in found]
+
+
+@ENGINES.register("lance", "our embedded store, by its index")
+def lance_ann(folder: Path, dim: int) -> Engine:
+    return _embedded(folder, dim, NEVER)
+
+
+@ENGINES.register("lance-exact", "our embedded store, exact and in memory")
+def lance_exact(folder: Path, dim: int) -> Engine:
+    return _embedded(folder, dim, ALWAYS)
+
+
+@ENGINES.register("postgres", "our PostgreSQL store, by its index")
+def postgres_ann(folder: Path, dim: int) -> Engine:
+    return _on_server(folder, dim, NEVER)
+
+
+@ENGINES.register("postgres-exact", "our PostgreSQL store, exact")
+def postgres_exact(folder: Path, dim: int) -> Engine:
+    return _on_server(folder, dim, ALWAYS)
+
+
+@ENGINES.register("numpy", "every row compared by numpy, single precision, in memory")
+class Plain:
+    """What needs no engine."""
+
+    def __init__(self, folder: Path, dim: int) -> None:
+        self.processes = [os.getpid()]
+        self._file, self._dim = folder / "vectors.f16", dim
+        self._vectors: Floats | None = None
+
+    def add(self, vectors: Halfs, first: int) -> None:
+        with self._file.open("ab") as file:
+            vectors.tofile(file)
+
+    def index(self) -> None: ...
+
+    def search(self, queries: Floats, k: int) -> list[Ints]:
+        if self._vectors is None:
+            self._vectors = np.fromfile(self._file, np.float16).reshape(-1, self._dim).astype(np.float32)
+        scores = (self._vectors @ queries.T).T
+        best = np.argpartition(scores, -k, axis=1)[:, -k:]
+        return list(best.astype(np.int64))
+
+    def close(self) -> None: ...
+
+
+@ENGINES.register("usearch", "usearch, HNSW with half precision, in memory, saved to a file")
+class Usearch:
+    """An engine of another kind: a graph in memory, no rows beside the vectors, no durability."""
+
+    def __init__(self, folder: Path, dim: int) -> None:
+        from usearch.index import Index
+
+        self.processes = [os.getpid()]
+        self._file = folder / "vectors.usearch"
+        self._index: Any = Index(ndim=dim, metric="ip", dtype="f16", expansion_search=EXPANSION)
+        if self._file.exists():
+            self._index.load(str(self._file))
+
+    def add(self, vectors: Halfs, first: int) -> None:
+        self._index.add(np.arange(first, first + len(vectors), dtype=np.uint64), vectors)
+
+    def index(self) -> None:
+        self._index.save(str(self._file))
+
+    def search(self, queries: Floats, k: int) -> list[Ints]:
+        found = self._index.search(queries if len(queries) > 1 else queries[0], k)
+        return list(np.atleast_2d(found.keys).astype(np.int64))
+
+    def close(self) -> None: ...
+
+
+def _embedded(folder: Path, dim: int, exact_values: int) -> Engine:
+    from lingvis.collection.stores.lance import store as lance
+
+    lance.EXACT_VALUES = exact_values
+    return OurStore(str(folder / "collection.lv"), dim)
+
+
+def _on_server(folder: Path, dim: int, exact_values: int) -> Engine:
+    from lingvis.collection.stores.postgres import store as postgres
+
+    postgres.EXACT_VALUES = exact_values
+    with contextlib.ExitStack() as stack:
+        address, server = stack.enter_context(running_server(folder / SERVER))
+        store = OurStore(address, dim, close=stack.pop_all().close)
+        store.processes.append(server)
+    return store

@@ -1,0 +1,182 @@
+"""Many clients at once against a real `lingvis serve`: errors, latencies, requests a second, the server's memory.
+
+python benchmarks/load.py --out results/search/load.json [--collection photos.lv] [--clients 50] [--seconds 60]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from lingvis.files import write_json
+from studies.search.measure import milliseconds
+from studies.search.memory import memory_mb
+from studies.search.model import PHRASES, make_untrained, sentences
+from studies.search.records import conditions
+from studies.search.typed import fill_collection
+
+THUMBNAILS = 4  # fetched after a search, as a page would that shows its first results
+SECONDS_TO_START = 120.0
+BETWEEN_LOOKS = 5.0
+GROWTH_SHARE, GROWTH_MB = 0.1, 50.0  # of the server's memory; more of both is a leak
+LONGEST_WAIT = 2.0  # a client that was told to come back later does so after this at most
+
+
+class Client(threading.Thread):
+    """Searches, then fetches thumbnails of what it found, without a pause, until the time is over."""
+
+    def __init__(self, number: int, port: int, until: float) -> None:
+        super().__init__(daemon=True)
+        self.times: dict[str, list[float]] = defaultdict(list)
+        self.statuses: Counter[str] = Counter()
+        self._random, self._until = random.Random(number), until
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+
+    def run(self) -> None:
+        asked = sentences(list(PHRASES), 10_000)
+        while time.monotonic() < self._until:
+            query = urlencode({"q": self._random.choice(asked), "k": 20})
+            found = self._get("search", f"/api/search?{query}")
+            hits = json.loads(found)["hits"] if found is not None else []
+            for hit in hits[:THUMBNAILS]:
+                self._get("thumbnail", f"/api/items/{hit['id']}/thumbnail")
+
+    def _get(self, kind: str, path: str) -> bytes | None:
+        """The answer, None where there is none; every one is counted by its status."""
+        began = time.perf_counter()
+        try:
+            self._connection.request("GET", path)
+            answer = self._connection.getresponse()
+            body = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.statuses[type(error).__name__] += 1
+            self._connection.close()
+            return None
+        self.statuses[str(answer.status)] += 1
+        if answer.status == 200:
+            self.times[kind].append(time.perf_counter() - began)
+            return body
+        if answer.status == 429:
+            time.sleep(min(float(answer.headers.get("Retry-After", 1)), LONGEST_WAIT))
+        return None
+
+
+@contextlib.contextmanager
+def served(collection: str) -> Iterator[tuple[int, int]]:
+    """The port and the process of a server that answers; it ends with the block."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = Path(sys.executable).with_name("lingvis")
+    server = subprocess.Popen([program, "serve", collection, "--port", str(port)], stdout=sys.stderr)
+    try:
+        _wait_until_ready(server, port)
+        yield port, server.pid
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _wait_until_ready(server: subprocess.Popen[bytes], port: int) -> None:
+    until = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < until:
+        if server.poll() is not None:
+            sys.exit(f"lingvis serve ended with code {server.returncode}")
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        with contextlib.suppress(OSError):
+            connection.request("GET", "/api/health")
+            if connection.getresponse().status == 200:
+                return
+        time.sleep(0.2)
+    sys.exit(f"lingvis serve did not answer within {SECONDS_TO_START:.0f} s")
+
+
+def told_errors(errors: dict[str, int]) -> Iterator[str]:
+    """Answers that were neither results nor 429."""
+    if errors:
+        counted = ", ".join(f"{count} x {status}" for status, count in sorted(errors.items()))
+        yield f"there were errors: {counted}"
+
+
+def told_growth(memory: dict[str, float]) -> Iterator[str]:
+    """Memory that the server takes after its first ten seconds; by then all that it keeps should be there."""
+    before, after = memory["after_10_s"], memory["end"]
+    if after > before * (1 + GROWTH_SHARE) and after > before + GROWTH_MB:
+        yield f"the server's memory keeps growing: {before:.0f} MB after 10 s, {after:.0f} MB at the end"
+
+
+def measure(collection: str, clients: int, seconds: float) -> dict[str, Any]:
+    """Let all clients loose at once; the memory of the server is looked at from start to end."""
+    with served(collection) as (port, server):
+        memory = {0.0: memory_mb([server])}
+        start = time.monotonic()
+        everyone = [Client(number, port, start + seconds) for number in range(clients)]
+        for client in everyone:
+            client.start()
+        while (now := time.monotonic()) < start + seconds:
+            time.sleep(min(BETWEEN_LOOKS, start + seconds - now))
+            memory[round(time.monotonic() - start, 1)] = memory_mb([server])
+        for client in everyone:
+            client.join()
+        took = time.monotonic() - start
+    statuses = sum((client.statuses for client in everyone), Counter[str]())
+    times = {
+        kind: [each for client in everyone for each in client.times[kind]] for kind in ("search", "thumbnail")
+    }
+    errors = {status: count for status, count in statuses.items() if status not in ("200", "429")}
+    at_ten = min(memory, key=lambda moment: abs(moment - 10))
+    return {
+        "clients": clients,
+        "seconds": round(took, 1),
+        "statuses": dict(sorted(statuses.items())),
+        "errors": errors,
+        "answers_per_second": round(sum(map(len, times.values())) / took, 1),
+        "searches_per_second": round(len(times["search"]) / took, 1),
+        "ms": {kind: milliseconds(each) for kind, each in times.items() if each},
+        "memory_mb": {
+            "start": round(memory[0.0], 1),
+            "after_10_s": round(memory[at_ten], 1),
+            "end": round(memory[max(memory)], 1),
+            "all": {f"{moment:g}": round(mb, 1) for moment, mb in memory.items()},
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--collection", help="made of 100,000 pictures by default")
+    parser.add_argument("--pictures", type=int, default=100_000, help="of the collection that is made")
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="lingvis-load-") as folder:
+        collection = args.collection
+        if collection is None:
+            collection = str(Path(folder) / "collection.lv")
+            fill_collection(collection, make_untrained(Path(folder) / "untrained"), args.pictures)
+        found = measure(collection, args.clients, args.seconds)
+    pictures = None if args.collection else args.pictures
+    record = {**conditions(benchmark="clients of lingvis serve", pictures=pictures), **found}
+    write_json(args.out, record)
+    print(json.dumps({key: record[key] for key in found}, indent=2))
+    if problems := [*told_errors(found["errors"]), *told_growth(found["memory_mb"])]:
+        sys.exit("; ".join(problems))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""The table of all models in ten languages, and that of queries with translations; missing rows say so."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from studies.tables.markdown import millions, spread, table
+from studies.tables.records import HUMAN, LANGUAGES, ON_VAL, PARALLEL, SIZES, TESTED, Measured, Records
+
+MISSING = "not measured"
+MARK = "†"
+# Label of a row and its records: one, or one for each language.
+ROWS: dict[str, tuple[str, ...]] = {
+    "VSE-infinity, one model a language": tuple(f"vse_infinity-{lang}" for lang in LANGUAGES),
+    "EmbN, one model a language": tuple(f"embn-{lang}" for lang in LANGUAGES),
+    "PAR EmbN": ("par_embn",),
+    "S-LIWE, 1 language": ("s_liwe-1",),
+    "S-LIWE, 2 languages": ("s_liwe-2",),
+    "S-LIWE, 10 languages": ("s_liwe-10",),
+    "L-LIWE, 10 languages": ("l_liwe-10",),
+    "MULE": ("mule",),
+    **{f"MULE, words from {count} occurrences on": (f"threshold-{count}",) for count in (5, 20, 50)},
+    **{f"MULE, vectors of {dim} by PCA": (f"pca-{dim}",) for dim in (200, 100, 50)},
+    **{f"MULE, words below {count} by dictionary": (f"dictionary-{count}",) for count in (5, 20, 50)},
+    "LA": ("la",),
+    "HEM": ("hem",),
+    "SMALR": ("smalr",),
+    "`lingvis`": ("lingvis",),
+}
+SHORT = (
+    "VSE-infinity, one model a language",
+    "EmbN, one model a language",
+    "S-LIWE, 10 languages",
+    "MULE",
+    "SMALR",
+    "`lingvis`",
+)
+READINGS = {"single": "as they are", "mean": "CLC-A", "learned": "CLC-C"}
+MODELS = {"smalr": "SMALR", "lingvis": "`lingvis`"}
+
+
+def languages_table(records: Records) -> str:
+    """The table of SMALR: mR by language, means, sizes, minutes."""
+    head = ["model", *TESTED, "HA", "A", *(f"{lang} *" for lang in ON_VAL)]
+    head += ["trained, M", "at test, M", "word table, M", "minutes", "seeds"]
+    rows = [[label, *cells(records.row(*names), len(head) - 1)] for label, names in ROWS.items()]
+    for label, report in _reports(records.find("consistency") or {}):
+        found = [_of(report, lang) for lang in PARALLEL] if report else [MISSING]
+        rows.append([f"{label} {MARK}", *found])
+    return table(head, [[*row, *[""] * (len(head) - len(row))] for row in rows])
+
+
+def languages_summary(records: Records) -> str:
+    """The best of each kind: mR by language on test, their mean, and the size."""
+    head = ["model", *TESTED, "mean", "parameters, M"]
+    rows = []
+    for label in SHORT:
+        row = records.row(*ROWS[label])
+        if row is None:
+            rows.append([label, MISSING, *[""] * (len(head) - 2)])
+        else:
+            by_lang = [mean(row.test.get(lang)) for lang in TESTED]
+            size = millions(row.sizes["training"]) if row.complete else ""
+            rows.append([label, *by_lang, _optional(row.average(TESTED)), size])
+    return table(head, rows)
+
+
+def cells(row: Measured | None, width: int) -> list[str]:
+    """The numbers of a row in the order of the head."""
+    if row is None:
+        return [MISSING, *[""] * (width - 1)]
+    means = [_optional(row.average(languages)) for languages in (HUMAN, TESTED)]
+    by_lang = {lang: mean(row.best(lang)) for lang in LANGUAGES}
+    found = [*(by_lang[lang] for lang in TESTED), *means, *(by_lang[lang] for lang in ON_VAL)]
+    costs = [*(millions(row.sizes[name]) for name in SIZES), f"{row.minutes:.1f}"]
+    return [*found, *(costs if row.complete else [""] * len(costs)), row.seeds]
+
+
+def consistency(records: Records) -> str:
+    """mR on sentences that are translations of one another."""
+    rows = []
+    for label, report in _reports(records.find("consistency") or {}):
+        found = [*(_of(report, lang) for lang in PARALLEL), f"{report['A']:.1f}"] if report else [MISSING]
+        rows.append([label, *found, *[""] * (len(PARALLEL) + 1 - len(found))])
+    return table(["queries", *PARALLEL, "mean"], rows)
+
+
+def _reports(record: dict[str, Any]) -> list[tuple[str, Any | None]]:
+    """Labels and reports of the ways to read a query; None for one that was not measured."""
+    found = [("EmbN, English, queries translated", record.get("translate_to_en"))]
+    for model, name in MODELS.items():
+        reports = record.get(model, {})
+        found += [(f"{name}, {reading}", reports.get(key)) for key, reading in READINGS.items()]
+    return found
+
+
+def _of(report: dict[str, Any] | None, lang: str) -> str:
+    return f"{report['languages'][lang]['mR']:.1f}" if report and lang in report["languages"] else ""
+
+
+def mean(values: Sequence[float] | None) -> str:
+    return "" if values is None else f"{statistics.mean(values):.1f}"
+
+
+def _optional(values: Sequence[float] | None) -> str:
+    return "" if values is None else spread(values)

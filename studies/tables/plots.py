@@ -1,0 +1,168 @@
+"""Plots of the runs in many languages, as in the papers, into docs/images/.
+
+python docs/plots.py
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from lingvis.files import atomic_file
+from studies.tables.labels import place_labels
+from studies.tables.languages import ROWS
+from studies.tables.questions import LAMBDAS, val_average
+from studies.tables.records import LANGUAGES, TESTED, Records
+
+# Okabe and Ito 2008: told apart by people who do not see all colours; markers differ too.
+BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#444444"
+MODELS = {"S-LIWE": ("s_liwe", ORANGE, "s"), "MULE": ("mule", BLUE, "o"), "SMALR": ("smalr", GREEN, "^")}
+COUNTS = (1, 2, 4, 6, 8, 10)
+
+
+def parameters(records: Records, figure: Figure) -> None:
+    """SMALR's Figure 3: A against trained parameters."""
+    axes = figure.add_subplot()
+    axes.set(xscale="log", xlabel="trained parameters, millions", ylabel="A: mean mR of seven languages")
+    axes.set_title("How good and how large: models of ten languages, test split")
+    curves = {
+        "MULE, fewer words (from 50, 20, 5 on)": (RED, "v", [f"threshold-{count}" for count in (50, 20, 5)]),
+        "MULE, PCA (50, 100, 200)": (PURPLE, "D", [f"pca-{dim}" for dim in (50, 100, 200)]),
+        "MULE, dictionary (below 50, 20, 5)": (
+            ORANGE,
+            "s",
+            [f"dictionary-{count}" for count in (50, 20, 5)],
+        ),
+    }
+    taken: list[tuple[float, float]] = []
+    for label, (colour, marker, names) in curves.items():
+        found = [point for name in [*names, "mule"] if (point := _size_and_score(records, name))]
+        if len(found) > 1:
+            axes.plot(
+                *zip(*found, strict=True), color=colour, marker=marker, markersize=5, lw=1.3, label=label
+            )
+            taken += found
+    labelled: dict[str, tuple[float, float]] = {}
+    for label, parts in ROWS.items():
+        point = _size_and_score(records, *parts)
+        if point and parts[0].split("-")[0] not in ("threshold", "pca", "dictionary"):
+            labelled[label.replace("`", "").replace(", 10 languages", "")] = point
+    for label, (x, y) in labelled.items():
+        own = label == "lingvis"
+        axes.scatter(
+            x, y, color=GREEN if own else BLUE, marker="*" if own else "o", s=150 if own else 36, zorder=3
+        )
+    axes.margins(x=0.12, y=0.12)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(
+        FuncFormatter(lambda value, _: f"{value:g}" if str(value)[0] in "235" else "")
+    )
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    _finish(axes, empty=not labelled)
+    if labelled:
+        figure.draw_without_rendering()  # so that places are known
+        place_labels(axes, labelled, [*taken, *labelled.values()])
+
+
+def _size_and_score(records: Records, *names: str) -> tuple[float, float] | None:
+    row = records.row(*names)
+    score = None if row is None else row.average(TESTED)
+    if row is None or score is None or not row.complete:
+        return None
+    return row.sizes["training"] / 1e6, statistics.mean(score)
+
+
+def languages(records: Records, figure: Figure) -> None:
+    """SMALR's Figure 1b: the mean over the languages of a model, and English alone, which all of them have."""
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    panels: dict[Axes, Callable[[int], Sequence[str]]] = {
+        left: lambda count: [lang for lang in LANGUAGES[:count] if lang in TESTED],
+        right: lambda count: ["en"],
+    }
+    for axes, measured in panels.items():
+        for label, (name, colour, marker) in MODELS.items():
+            found = [(count, _average(records, _row(name, count), measured(count))) for count in COUNTS]
+            line = [(count, score) for count, score in found if score is not None]
+            if line:
+                axes.plot(*zip(*line, strict=True), color=colour, marker=marker, label=label)
+        axes.set(xlabel="languages trained on", xticks=COUNTS)
+        _finish(axes, empty=not axes.lines)
+    if left.lines:
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    left.set(title="mean of its languages with a test split", ylabel="mR, test split")
+    right.set(title="English alone")
+
+
+def _row(name: str, count: int) -> str:
+    """The row of a model of so many languages."""
+    if name == "s_liwe" and count in (1, 2, 10):
+        return f"s_liwe-{count}"
+    return name if count == 10 else f"{name}-{count}-languages"
+
+
+def _average(records: Records, name: str, measured: Sequence[str]) -> float | None:
+    row = records.row(name)
+    found = None if row is None else row.average(measured)
+    return None if found is None else statistics.mean(found)
+
+
+def weights(records: Records, figure: Figure) -> None:
+    """SMALR's Figure 4: the weight of masked cross-language modelling."""
+    axes = figure.add_subplot()
+    found = {10.0**power: val_average(records, name) for power, name in LAMBDAS.items()}
+    line = [(value, score) for value, score in found.items() if score is not None]
+    axes.set(
+        xscale="log", xlabel="weight of the masked term (lambda 2)", ylabel="mR on val, mean of ten languages"
+    )
+    axes.set_title("SMALR: how much masked cross-language modelling")
+    if line:
+        axes.plot(*zip(*line, strict=True), color=GREEN, marker="^")
+        for value, score in line:
+            axes.annotate(
+                f"{score:.1f}", (value, score), (0, 8), textcoords="offset points", ha="center", fontsize=9
+            )
+        middle = statistics.mean(score for _, score in line)
+        low, high = min(score for _, score in line), max(score for _, score in line)
+        axes.set_ylim(
+            min(low - 0.5, middle - 2), max(high + 0.5, middle + 2)
+        )  # noise shall not look like a slope
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    _finish(axes, empty=not line)
+
+
+def _finish(axes: Axes, *, empty: bool) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    if empty:
+        axes.set(xticks=[], yticks=[])
+        axes.tick_params(which="minor", bottom=False, labelbottom=False)
+        axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=GREY)
+
+
+PLOTS: dict[str, tuple[Callable[[Records, Figure], None], tuple[float, float]]] = {
+    "parameters.png": (parameters, (8, 5)),
+    "languages.png": (languages, (8, 3.6)),
+    "lambda.png": (weights, (5.5, 3.4)),
+}
+
+
+def draw(records: Records, folder: Path) -> None:
+    """All plots into a folder; the same records give the same pictures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (plot, size) in PLOTS.items():
+        figure = Figure(figsize=size, dpi=110, layout="constrained")
+        plot(records, figure)
+        with atomic_file(folder / name) as temporary:
+            figure.savefig(temporary, format="png", metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    root = Path(__file__).parent.parent
+    draw(Records(root / "results"), root / "docs" / "images")

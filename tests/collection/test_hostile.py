@@ -1,0 +1,114 @@
+"""Folders that anybody may have filled: odd files are told, start no program and never stop the others."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from PIL import EpsImagePlugin, Image
+
+import lingvis
+from lingvis.collection.query.picture import decode_open
+from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.writer.indexer import index_folders
+from lingvis.collection.writer.pictures import FILE_BYTES, UnreadPicture, read_picture
+from lingvis.collection.writer.scan import Found
+from lingvis.data.regular import read_regular
+from lingvis.errors import UserError
+from lingvis.features.backbones import Preprocessing
+from lingvis.features.pictures import BrokenPicture, decode
+
+EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
+SQUARE = Preprocessing(size=32, mean=(0.5,) * 3, std=(0.5,) * 3)
+FAR = 10_413_792_000  # 2300-01-01, in seconds
+LATEST = datetime.fromtimestamp((2**63 - 1) // 10**9)
+
+
+def found(path: Path) -> Found:
+    status = path.stat()
+    return Found(str(path), status.st_size, status.st_mtime_ns)
+
+
+def test_odd_files_are_told_and_the_others_go_on(model: Path, photos: Path, collection: str) -> None:
+    os.mkfifo(photos / "pipe.jpg")
+    os.mkfifo(photos / "000.txt")  # captions
+    (photos / "001.txt").symlink_to("/dev/zero")
+    (photos / "002.txt").write_text("a red dog " * 1_000_000)
+    (photos / "zero.png").symlink_to("/dev/zero")
+    (photos / "loop.jpg").symlink_to(photos / "loop.jpg")
+    (photos / "program.jpg").write_bytes(EPS)
+    Image.new("RGB", (8, 8)).save(photos / "other.jpg", "PPM")
+    with open(photos / "endless.tif", "wb") as file:
+        file.truncate(FILE_BYTES + 1)
+    os.utime(photos / "003.png", (FAR, FAR))
+    os.utime(photos / "004.png", (-(10**9), -(10**9)))
+    report = index_folders(collection, [photos], model=model, batch_size=3)
+    assert report.added == report.pictures == 5
+    assert report.unreadable == {
+        str(photos / "pipe.jpg"): "it is not a regular file",
+        "/dev/zero": "it is not a regular file",
+        str(photos / "loop.jpg"): "Too many levels of symbolic links",
+    }
+    assert report.broken == {
+        str(photos / "program.jpg"): "the file is not a picture of a known format",
+        str(photos / "other.jpg"): "the file is not a picture of a known format",
+        str(photos / "endless.tif"): f"the file has {FILE_BYTES + 1} bytes; at most {FILE_BYTES} are read",
+    }
+    store = LanceStore(Path(collection))
+    rows = {Path(row.path).name: store.entry(row.id) for row in store.known()}
+    assert [rows[f"00{n}.png"].note for n in range(2)] == [None, None]  # type: ignore[union-attr]
+    assert rows["002.png"].note == ("a red dog " * 200)[:2000]  # type: ignore[union-attr]
+    assert rows["003.png"].date == LATEST  # type: ignore[union-attr]
+    assert rows["004.png"].date.year == 1938  # type: ignore[union-attr]
+    assert index_folders(collection, [photos], prune=True).unchanged == 5  # later times are compared, too
+
+
+def test_no_picture_starts_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marker, program = tmp_path / "started", tmp_path / "gs"
+    program.write_text(f"#!/bin/sh\necho >> {marker}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(EpsImagePlugin, "gs_binary", None)
+    file = tmp_path / "dog.jpg"
+    file.write_bytes(EPS)
+    assert isinstance(read_picture(found(file), SQUARE, lambda _: False), BrokenPicture)
+    with pytest.raises(UserError, match="not a picture of a known format"):
+        decode_open(io.BytesIO(EPS), SQUARE)
+    with pytest.raises(BrokenPicture, match="it is an EPS file; turn it into a JPEG or PNG"):
+        decode(file, [], SQUARE, crops=False)
+    assert not marker.exists()
+    with Image.open(file) as image, pytest.raises(OSError):
+        image.load()
+    assert marker.exists()  # so Pillow by itself does start it
+
+
+def test_only_regular_files_are_read_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"12345")
+    os.mkfifo(tmp_path / "pipe")
+    before = len(os.listdir("/proc/self/fd"))
+    assert read_regular(str(tmp_path / "a.txt"), 3) == b"123"
+    assert read_regular(str(tmp_path / "a.txt"), 9) == b"12345"
+    for odd in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(OSError, match="it is not a regular file"):
+            read_regular(str(odd), 9)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_file_that_cannot_be_read_is_not_called_broken(tmp_path: Path) -> None:
+    result = read_picture(Found(str(tmp_path / "gone.jpg"), 5, 5), SQUARE, lambda _: False)
+    assert isinstance(result, UnreadPicture) and str(result) == "No such file or directory"
+
+
+def test_several_pictures_in_one_jpeg_count_as_the_first(
+    model: Path, tmp_path: Path, collection: str
+) -> None:
+    (tmp_path / "photos").mkdir()
+    red, blue = (Image.new("RGB", (40, 30), colour) for colour in ("red", "blue"))
+    red.save(tmp_path / "photos" / "phone.jpg", "MPO", save_all=True, append_images=[blue])
+    assert index_folders(collection, [tmp_path / "photos"], model=model).added == 1
+    (hit,) = lingvis.Collection.open(collection).search(image=tmp_path / "photos" / "phone.jpg")
+    assert hit.entry.format == "jpeg" and hit.score > 0.99

@@ -1,0 +1,241 @@
+"""Both stores: rows come back as they went in, search and filters against naive loops, two processes, rebuilds."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lingvis.collection.stores.contract import Entry, Filter, Store
+from lingvis.collection.stores.lance import store as lance
+from lingvis.collection.stores.open import create_store, open_store, store_exists
+from lingvis.collection.stores.postgres import store as postgres
+from lingvis.errors import UserError
+
+from ..postgres import Server
+from .rows import HEADER, make_item, unit
+
+COLLECTIONS = itertools.count()
+COUNT = 60
+ITEMS = [make_item(number) for number in range(COUNT)]
+
+
+@pytest.fixture(scope="module")
+def shared(server: Server) -> str:
+    """The address of a database for many collections."""
+    return server.make_database("shared")
+
+
+@pytest.fixture(params=["lance", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a collection may be made."""
+    if request.param == "lance":
+        return str(tmp_path / "c.lv")
+    return f"{request.getfixturevalue('shared')}?collection=c{next(COLLECTIONS)}"
+
+
+@pytest.fixture
+def store(address: str) -> Store:
+    made = create_store(address, HEADER)
+    with made.writing():
+        made.upsert(ITEMS[:40])
+        made.upsert(ITEMS[40:])
+    return made
+
+
+def passes(entry: Entry, where: Filter) -> bool:
+    return (
+        (where.folder is None or entry.path.startswith(where.folder + "/"))
+        and (where.after is None or entry.date >= where.after)
+        and (where.before is None or entry.date <= where.before)
+        and (where.min_size is None or entry.size >= where.min_size)
+        and (where.max_size is None or entry.size <= where.max_size)
+        and (where.format is None or entry.format == where.format)
+    )
+
+
+FILTERS = [
+    Filter(),
+    Filter(folder="/p/it's"),
+    Filter(folder="/p/it"),
+    Filter(folder="/p/it's/deep_%"),
+    Filter(after=datetime(2020, 1, 11), before=datetime(2020, 2, 1)),
+    Filter(after=ITEMS[10].entry.date, before=ITEMS[10].entry.date),
+    Filter(min_size=900, max_size=3000, format="png"),
+    Filter(format="x' OR '1'='1"),
+]
+
+
+@pytest.mark.parametrize("engine", [False, True], ids=["exact", "engine"])
+@pytest.mark.parametrize("captions", [False, True], ids=["pictures", "captions"])
+def test_search_is_that_of_a_naive_loop(
+    engine: bool, captions: bool, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine:
+        monkeypatch.setattr(lance, "EXACT_VALUES", 0)
+        monkeypatch.setattr(postgres, "EXACT_VALUES", 0)
+        if isinstance(store, postgres.PostgresStore):  # LanceDB's engine answers without an index, too
+            store.maintain()
+    queries = np.stack([unit(np.random.default_rng(1000 + number)) for number in range(3)])
+    for where in FILTERS:
+        for k, offset in ((7, 0), (5, 7), (200, 0), (3, 500)):
+            found = store.search(queries, k=k, offset=offset, where=where, captions=captions)
+            for query, hits in zip(queries, found, strict=True):
+                scored = []
+                for item in ITEMS:
+                    vector = item.note_embedding if captions else item.embedding
+                    if vector is not None and passes(item.entry, where):
+                        scored.append(
+                            (float(sum(a * b for a, b in zip(query, vector, strict=True))), item.entry)
+                        )
+                scored.sort(key=lambda pair: -pair[0])
+                expected = scored[offset : offset + k]
+                assert [hit.entry for hit in hits] == [entry for _, entry in expected], (where, k, offset)
+                np.testing.assert_allclose([h.score for h in hits], [s for s, _ in expected], atol=1e-5)
+                assert [hit.rank for hit in hits] == [offset + 1 + place for place in range(len(expected))]
+
+
+def test_rows_come_back_as_they_went_in(address: str, store: Store) -> None:
+    again = open_store(address)
+    assert again.header == HEADER
+    assert again.count() == COUNT
+    found = {item.entry.id: item for item in again.items([item.entry.id for item in ITEMS])}
+    for item in ITEMS:
+        other = found[item.entry.id]
+        assert (other.entry, other.thumbnail) == (item.entry, item.thumbnail)
+        np.testing.assert_array_equal(other.embedding, item.embedding)
+        assert (other.note_embedding is None) == (item.note_embedding is None)
+    assert again.entry("0003") == ITEMS[3].entry
+    assert again.thumbnail("0003") == ITEMS[3].thumbnail
+    assert again.entry("' OR 1=1 --") is None
+    assert again.thumbnail("nothing") is None
+    assert again.items([]) == again.items(["nothing"]) == []
+    for captions in (False, True):
+        held = {i.entry.id: i.note_embedding if captions else i.embedding for i in ITEMS}
+        vectors = again.vectors([*held, "nothing"], captions=captions)
+        assert vectors.keys() == {id for id, vector in held.items() if vector is not None}
+        for id, vector in vectors.items():
+            np.testing.assert_array_equal(vector, held[id])
+    assert again.vectors([]) == {}
+    known = sorted((row.id, row.hash, row.note) for row in again.known())
+    assert known == [(i.entry.id, i.entry.hash, i.entry.note) for i in ITEMS]
+    numbers = again.statistics()
+    assert (numbers.pictures, numbers.notes, numbers.bytes) == (60, 15, 100 * sum(range(60)))
+    assert numbers.formats == {"jpeg": 30, "png": 30}
+    assert (numbers.first, numbers.last) == (ITEMS[0].entry.date, ITEMS[-1].entry.date)
+
+
+def test_strange_characters_come_back_as_they_went_in(store: Store) -> None:
+    text = "null \0, escape \x1b and \x1b0000, percent %s %(a)s, quotes ' \" \\, \U0001f600, \u202eright"
+    odd = replace(ITEMS[4], entry=replace(ITEMS[4].entry, id="odd", path=f"/odd/{text[9:]}", note=text))
+    with store.writing():
+        store.upsert([odd])
+    assert store.entry("odd") == odd.entry
+    assert next(row.note for row in store.known() if row.id == "odd") == text
+    (hits,) = store.search(ITEMS[4].embedding[None], k=2, where=Filter(folder="/odd"))
+    assert [hit.entry for hit in hits] == [odd.entry]
+    assert store.entry("a\0b") is None
+
+
+def test_rows_are_replaced_and_dropped(store: Store) -> None:
+    with store.writing():
+        changed = make_item(5, seed=1)
+        store.upsert([changed, make_item(99)])
+        store.upsert([])
+        store.delete(["0007", "nothing"])
+        store.delete([])
+        store.maintain()
+    assert store.count() == COUNT
+    np.testing.assert_array_equal(store.items(["0005"])[0].embedding, changed.embedding)
+    (hits,) = store.search(changed.embedding[None], k=100, where=Filter())
+    ids = [hit.id for hit in hits]
+    assert ids[0] == "0005" and "0007" not in ids and "0063" in ids
+    assert len(ids) == len(set(ids)) == COUNT
+
+
+def test_equal_scores_are_paged_without_overlap(store: Store) -> None:
+    twins = [
+        replace(ITEMS[0], entry=replace(ITEMS[0].entry, id=f"t{n}", path=f"/t/{9 - n}")) for n in range(9)
+    ]
+    with store.writing():
+        store.upsert(twins)
+    query = ITEMS[0].embedding[None]
+    pages = [store.search(query, k=2, offset=offset, where=Filter())[0] for offset in range(0, 10, 2)]
+    assert [hit.path for page in pages for hit in page] == sorted([i.entry.path for i in [*twins, ITEMS[0]]])
+
+
+def test_an_empty_collection_finds_nothing(address: str) -> None:
+    assert not store_exists(address)
+    with pytest.raises(UserError, match=r"no collection at .*; make one with: lingvis index .* --model RUN"):
+        open_store(address)
+    store = create_store(address, HEADER)
+    assert store.search(ITEMS[0].embedding[None], k=5, where=Filter()) == [[]]
+    assert store.search(ITEMS[0].embedding[None], k=5, where=Filter(format="png"), captions=True) == [[]]
+    assert store.statistics().first is None
+    assert list(store.known()) == []
+
+
+READER = """
+import sys, numpy as np
+from lingvis.index.contract import Filter
+from lingvis.index.stores import open_store
+store = open_store(sys.argv[1])
+for line in sys.stdin:
+    (hits,) = store.search(np.eye(64, dtype=np.float32)[:1], k=100, where=Filter())
+    print(store.count(), len(hits), flush=True)
+"""
+
+
+def test_another_process_sees_what_is_written(address: str, store: Store) -> None:
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert reader.stdin is not None and reader.stdout is not None
+
+    def ask() -> list[int]:
+        reader.stdin.write("\n")  # type: ignore[union-attr]
+        reader.stdin.flush()  # type: ignore[union-attr]
+        return [int(word) for word in reader.stdout.readline().split()]  # type: ignore[union-attr]
+
+    assert ask() == [60, 60]
+    with store.writing():
+        store.upsert([make_item(70)])
+        assert ask()[0] == 61
+    for _ in range(100):  # a reader may lag behind by ten times what loading takes
+        if ask() == [61, 61]:
+            break
+    else:
+        raise AssertionError("the reader never saw the new row")
+    reader.stdin.close()
+    assert reader.wait(10) == 0
+
+
+def test_a_rebuilt_collection_is_another_one(address: str, store: Store) -> None:
+    reader, other = open_store(address), open_store(address)
+    assert create_store(address, HEADER, replace=False).count() == COUNT
+    create_store(address, HEADER)
+    assert reader.count() == 0
+    create_store(address, HEADER.model_copy(update={"image_fingerprint": "z", "dim": 32}))
+    with pytest.raises(UserError, match="was rebuilt with another model; open it again"):
+        other.search(ITEMS[0].embedding[None], k=1, where=Filter())
+    assert other.header.image_fingerprint == "z"  # by which a collection sees that it has to be opened again
+
+
+def test_another_model_of_the_same_image_side_is_remembered(address: str, store: Store) -> None:
+    reader = open_store(address)
+    learnt = HEADER.model_copy(update={"text_fingerprint": "c", "model": "/run2"})
+    with store.writing():
+        store.replace_header(learnt)
+        store.upsert([make_item(80)])
+    assert store.header == open_store(address).header == learnt
+    assert reader.count() == COUNT + 1
+    assert reader.header == learnt

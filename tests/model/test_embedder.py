@@ -1,0 +1,244 @@
+"""A stored model in use: loading, damage, the features it asks for, and the job that measures it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+
+from lingvis.data.dataset import Dataset, write_rows
+from lingvis.data.rows import Row
+from lingvis.errors import UserError
+from lingvis.evaluation.protocols import PROTOCOLS, EvaluationProtocol
+from lingvis.evaluation.run import evaluate_runs
+from lingvis.features.backbones import Preprocessing
+from lingvis.features.description import describe_features
+from lingvis.features.extract import extract
+from lingvis.features.store import FeatureStore, write_store
+from lingvis.model.build import build_model, build_tokenizer
+from lingvis.model.embedder import Embedder
+from lingvis.model.folder import write_artifact
+from lingvis.model.stored import StoredEmbedder
+from lingvis.training.build import load_recipe
+
+COUNT = 6
+TEXTS = [f"word{number} of {number}" for number in range(COUNT)]
+
+
+def write_dataset(folder: Path, **fields: Any) -> Dataset:
+    """Six test pictures; `fields` of a row may hold {} for the picture's number."""
+    (folder / "images").mkdir(parents=True)
+    rows = []
+    for number in range(COUNT):
+        Image.new("RGB", (24, 16), (40 * number, 200 - 30 * number, 90)).save(
+            folder / "images" / f"{number}.png"
+        )
+        values = json.loads(json.dumps(fields).replace("{}", str(number)))
+        rows.append(Row.model_validate({"image": f"{number}.png", "split": "test", **values}, strict=False))
+    write_rows(folder / "captions.jsonl", rows)
+    return Dataset.open(folder)
+
+
+def write_model(run: Path, features: dict[str, Any], languages: Sequence[str] = ("en",)) -> Path:
+    """An untrained model folder."""
+    recipe = load_recipe("demo", ["image.encoder.dim=8", "text.encoder.dim=8", "text.words.dim=8"])
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(TEXTS, ["en"] * COUNT)
+    model = build_model(recipe, feature_dim=features["dim"], vocabulary=tokenizer.vocabulary)
+    run.mkdir()
+    tokenizer.save(run)
+    config = {"recipe": recipe.model_dump(), "features": features, "languages": list(languages)}
+    write_artifact(run, config=config, tensors=model.state_dict(), card="")
+    return run
+
+
+def write_features(dataset: Dataset, name: str = "toy-global", leave_out: Sequence[int] = ()) -> FeatureStore:
+    """Random vectors, as an importer stores them; some pictures are listed as broken."""
+    kept = [row.image for number, row in enumerate(dataset.rows) if number not in leave_out]
+    values = np.random.default_rng(0).normal(size=(len(kept), 1, 5))
+    folder = dataset.features_dir / name
+    write_store(folder, kept, values, kind="global", backbone="toy")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["broken"] = [{"image": f"{number}.png", "reason": "torn"} for number in leave_out]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return FeatureStore.open(folder)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    return write_dataset(tmp_path / "data", captions={"en": ["word{} of {}"], "de": ["Wort {}"]})
+
+
+@pytest.fixture
+def run(dataset: Dataset, tmp_path: Path) -> Path:
+    return write_model(tmp_path / "run", describe_features(write_features(dataset)))
+
+
+def test_features_made_in_another_way_are_refused(dataset: Dataset, tmp_path: Path) -> None:
+    store = extract(dataset, kind="region", regions="pooled", device="cpu")
+    described = describe_features(store)
+    assert json.loads(json.dumps(described)) == described
+    assert described["preprocessing"]["size"] == 224
+    pooled = Embedder.load(write_model(tmp_path / "pooled", described), device="cpu")
+    StoredEmbedder(pooled, store)
+    cropped = Embedder.load(write_model(tmp_path / "cropped", described | {"regions": "crop"}))
+    with pytest.raises(UserError) as caught:
+        StoredEmbedder(cropped, store)
+    assert "trained on features with regions 'crop', but" in str(caught.value)
+    assert str(caught.value).endswith(
+        f"features extract {dataset.path} --backbone efficientnet-lite0 --kind region --regions crop"
+    )
+    sharper = described["preprocessing"] | {"interpolation": "lanczos"}
+    other = Embedder.load(write_model(tmp_path / "other", described | {"preprocessing": sharper}))
+    with pytest.raises(UserError, match="trained on features with preprocessing"):
+        StoredEmbedder(other, store)
+    with pytest.raises(UserError, match="prepares pictures in another way than when model other was trained"):
+        other.encode_images([dataset.images_dir / "0.png"])
+
+
+class Peaky:
+    """A backbone whose global vector is not the mean of its cells: crops and pooled regions differ."""
+
+    name, dim, pooled_dim, device = "peaky", 3, 3, torch.device("cpu")
+    preprocessing = Preprocessing(16, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+
+    def cells(self, pixels: Tensor) -> Tensor:
+        return pixels[:, :, ::8, ::8]
+
+    def pooled(self, pixels: Tensor) -> Tensor:
+        return self.cells(pixels).amax(dim=(2, 3)) + 1
+
+
+def test_pictures_are_encoded_live_as_they_were_stored(dataset: Dataset, tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (16, 16, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(dataset.images_dir / "0.png")
+    found = {}
+    for regions in ("pooled", "crop"):
+        store = extract(dataset, backbone=Peaky(), kind="region", regions=regions, name=regions)
+        model = Embedder.load(write_model(tmp_path / regions, describe_features(store)), device="cpu")
+        model._backbone = Peaky()
+        found[regions] = model.encode_images([dataset.images_dir / "0.png"])
+        stored = StoredEmbedder(model, store).embed_images(["0.png"])
+        np.testing.assert_allclose(found[regions], stored, atol=1e-5)
+    assert np.abs(found["pooled"] - found["crop"]).max() > 0.1
+
+
+def test_missing_features_come_with_the_command_that_makes_them(dataset: Dataset, tmp_path: Path) -> None:
+    made = describe_features(extract(dataset, kind="global", device="cpu"))
+    for name, changes, options in (
+        ("a", {"kind": "grid", "name": "efficientnet-lite0-grid"}, "--kind grid"),
+        ("b", {"kind": "region", "regions": "crop", "name": "x"}, "--kind region --regions crop --name x"),
+    ):
+        model = write_model(tmp_path / name, made | changes)
+        with pytest.raises(UserError) as caught:
+            evaluate_runs([model], dataset.path, device="cpu")
+        command = f"lingvis features extract {dataset.path} --backbone efficientnet-lite0 {options}"
+        assert str(caught.value).endswith(f"which model {name} needs; extract them with: {command}")
+
+
+def test_missing_imported_features_are_not_promised(dataset: Dataset, tmp_path: Path) -> None:
+    elsewhere = write_dataset(tmp_path / "elsewhere", captions={"en": ["a {}"]})
+    model = write_model(tmp_path / "run", describe_features(write_features(dataset)))
+    with pytest.raises(
+        UserError, match="import the same toy features into features/toy-global of the dataset"
+    ):
+        evaluate_runs([model], elsewhere.path)
+
+
+def test_a_model_measures_the_languages_it_shares_with_the_protocol(tmp_path: Path) -> None:
+    dataset = write_dataset(
+        tmp_path / "data", captions={"en": ["word{} of {}"], "ja": ["絵 {}"], "de": ["Wort {}"]}
+    )
+    model = write_model(tmp_path / "run", describe_features(write_features(dataset)), ["ja", "en"])
+    assert list(evaluate_runs([model], dataset.path)["languages"]) == ["ja", "en"]
+    assert list(evaluate_runs([model], dataset.path, protocol="flickr8k-ml")["languages"]) == ["en"]
+    asked = evaluate_runs([model], dataset.path, languages=["de", "ja"])["languages"]
+    assert {lang: found["zero_shot"] for lang, found in asked.items()} == {"de": True, "ja": False}
+    other = write_model(tmp_path / "other", describe_features(write_features(dataset)), ["ko"])
+    with pytest.raises(
+        UserError, match=r"it finds: de, en, trained on: ko; .* --lang to measure it zero-shot"
+    ):
+        evaluate_runs([other], dataset.path, protocol="flickr8k-ml")
+
+
+def test_translations_alone_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = EvaluationProtocol(name="small", summary="", sources=("parallel", "captions"), captions=1)
+    monkeypatch.setitem(PROTOCOLS, "small", small)
+    dataset = write_dataset(tmp_path / "data", parallel={"en": "word{} of {}", "fr": "mot {}"})
+    model = write_model(tmp_path / "run", describe_features(write_features(dataset)), ["en", "de"])
+    found = evaluate_runs([model], dataset.path, protocol="small")["languages"]
+    assert {lang: each["captions"] for lang, each in found.items()} == {"en": COUNT}
+
+
+def test_an_ensemble_leaves_out_what_is_broken_for_any_model(
+    dataset: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [
+        write_model(tmp_path / name, describe_features(write_features(dataset, name, [number])))
+        for name, number in (("a", 1), ("b", 4))
+    ]
+    assert evaluate_runs(runs, dataset.path)["languages"]["en"]["images"] == COUNT - 2
+    assert "note: 2 broken pictures" in capsys.readouterr().err
+    assert evaluate_runs(runs[1:], dataset.path)["languages"]["en"]["images"] == COUNT - 1
+
+
+def test_sentences_and_languages_must_be_lists_that_fit(run: Path) -> None:
+    model = Embedder.load(run, device="cpu")
+    with pytest.raises(UserError, match=r"got the one sentence 'abc'; write \['abc'\]"):
+        model.encode_texts("abc", "en")
+    for langs in (["en"], ["en"] * 3, []):
+        with pytest.raises(UserError, match=f"got {len(langs)} languages for 2 sentences"):
+            model.encode_texts(["a", "b"], langs)
+    np.testing.assert_allclose(
+        model.encode_texts(["a", "b"], ["en", "en"]), model.encode_texts(["a", "b"], "en")
+    )
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """config.json with something else in it."""
+
+    def apply(data: bytes) -> bytes:
+        config = json.loads(data)
+        change(config)
+        return json.dumps(config).encode()
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "sentence"),
+    [
+        ("config.json", lambda data: b"[]", "damaged"),
+        ("config.json", lambda data: b"\xff" + data, "damaged"),
+        ("config.json", changed(lambda config: config.pop("recipe")), r"damaged \(recipe is missing\)"),
+        ("config.json", changed(lambda config: config.pop("features")), r"\(features is missing\)"),
+        ("config.json", changed(lambda config: config.update(features=[])), r"\(features: "),
+        ("config.json", changed(lambda config: config["features"].pop("regions")), "features.regions is missing"),
+        ("config.json", changed(lambda config: config["recipe"].update(wings=2)), "unknown key recipe.wings"),
+        ("config.json", changed(lambda config: config["recipe"]["text"]["words"].update(wings=2)), "wings"),
+        ("vocabulary.json", lambda data: b"{", r"the tokenizer in .* is damaged \(Expecting"),
+        ("vocabulary.json", lambda data: b"\xff", r"the tokenizer in .* is damaged"),
+        ("vocabulary.json", lambda data: b"{}", r"\('words' is missing\)"),
+        ("vocabulary.json", lambda data: b'{"words": 3}', r"the tokenizer in .* is damaged"),
+        ("vocabulary.json", None, r"vocabulary\.json"),
+    ],
+)  # fmt: skip
+def test_a_damaged_model_gets_a_sentence(
+    file: str, damage: Callable[[bytes], bytes] | None, sentence: str, run: Path
+) -> None:
+    Embedder.load(run, device="cpu")
+    if damage is None:
+        (run / file).unlink()
+    else:
+        (run / file).write_bytes(damage((run / file).read_bytes()))
+    with pytest.raises(UserError, match=sentence) as caught:
+        Embedder.load(run, device="cpu")
+    assert str(run) in str(caught.value)
+    assert "train" in str(caught.value)

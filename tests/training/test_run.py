@@ -1,0 +1,544 @@
+"""Training as a user does it: every recipe, kills, Ctrl-C, collapse, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from lingvis.cli.runs import train as command_train
+from lingvis.data.dataset import Dataset
+from lingvis.errors import UserError
+from lingvis.evaluation.run import evaluate_runs
+from lingvis.features.store import FeatureStore
+from lingvis.model.build import build_model, build_tokenizer
+from lingvis.model.card import describe_sizes
+from lingvis.model.embedder import Embedder
+from lingvis.recipes.library import recipe_names
+from lingvis.text.tokenizers.words import WordTokenizer
+from lingvis.text.vectors.store import VECTORS, WordVectors
+from lingvis.training import run as train_module
+from lingvis.training.build import load_recipe
+from lingvis.training.loop import fit as loop
+from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
+from lingvis.training.loop.log import read_log
+from lingvis.training.pretraining import LatentPretraining, UniversalPretraining
+from lingvis.training.run import MARK, prepare, train
+from lingvis.training.start import ASSIGNMENT, stored_vectors, words_start
+from lingvis.types import Clock
+
+SMALL = [
+    "data.features=toy-grid",
+    "training.batch_size=16",
+    "image.encoder.dim=24",
+    "text.encoder.dim=24",
+    "training.epochs=2",
+]
+WORDS = ["text.tokenizer.min_count=1", "text.words.dim=16"]
+HIDDEN = ["image.encoder.hidden=12"]
+REGION = [*SMALL, *WORDS, *HIDDEN]
+COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
+LATENT = ["pretraining.tokens=9", "pretraining.among=3", "pretraining.epochs=2", "text.words.vector_dim=4"]
+# What a recipe needs beside SMALL to be as small.
+OWN = {
+    "a3vse": [
+        *WORDS,
+        "data.images=0.5",
+        "image.pooling.hidden=6",
+        "text.pooling.hidden=6",
+        "terms.domains.hidden=6",
+        "training.sampling.least_steps=2",
+    ],
+    "bert_gru": [],
+    "clmr_gru": WORDS,
+    "demo": WORDS,
+    "embn": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6"],
+    "hem": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24", "text.words.own=5"],
+    "l_liwe": [*WORDS, "text.words.letter_dim=8", "text.words.layers=[12, 12]", "training.sampling.passes=2"],
+    "la": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24"],
+    "lingvis": [*WORDS, *HIDDEN, "text.words.buckets=500"],
+    "lingvis_sparse": [
+        *WORDS,
+        *HIDDEN,
+        "text.words.buckets=500",
+        "data.images=0.5",
+        "training.sampling.passes=2",
+    ],
+    "mule": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6", "pretraining.epochs=2"],
+    "par_embn": [*WORDS, *HIDDEN, "text.head.dim=24", "text.words.vector_dim=6"],
+    "s_liwe": [*WORDS, "text.words.letter_dim=4", "text.words.layers=[12, 12]", "training.sampling.passes=2"],
+    "scan_i2t": WORDS,
+    "scan_t2i": WORDS,
+    "smalr": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24", "text.words.own=5"],
+    "translator_fs": ["text.words.vector_dim=6", 'data.languages=["en"]'],
+    "vse_infinity_bert": HIDDEN,
+    "vse_infinity_grid": WORDS,
+    "vse_infinity_region": [*WORDS, *HIDDEN],
+    "vsepp": WORDS,
+}
+
+
+def overrides(recipe: str, tiny_bert: Path) -> list[str]:
+    bert = [f"text.{part}.model={tiny_bert}" for part in ("tokenizer", "words")] if "bert" in recipe else []
+    return [*SMALL, *OWN[recipe], *bert]
+
+
+# Recipes that begin with a model of another language are trained in test_transfer.py.
+ALONE = [name for name in recipe_names() if not load_recipe(name).start.parts]
+
+
+@pytest.mark.parametrize("recipe", ALONE)
+def test_every_recipe_trains_saves_and_loads(
+    recipe: str, rich_dataset: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    kept: list[Embedder] = []
+    beside: list[int] = []
+
+    def keep(*arguments: Any) -> Any:
+        made = prepare(*arguments)
+        kept.append(made[0])
+        for part in (made[1].objective, made[1].terms):
+            beside.extend(each.numel() for each in part.parameters())
+        return made
+
+    monkeypatch.setattr(train_module, "prepare", keep)
+    config = train(recipe, rich_dataset, run, overrides=overrides(recipe, tiny_bert))
+    written = json.loads((run / "config.json").read_text())
+    assert written["recipe"]["name"] == recipe
+    assert written["parameters"] == config["parameters"]
+    for file in (CHECKPOINT, MARK, ASSIGNMENT):
+        assert not (run / file).exists()
+    for file in ("card.md", "curves.png", "log.jsonl", "model.safetensors", "recipe.toml"):
+        assert (run / file).stat().st_size > 0
+    assert any((run / "tensorboard").iterdir())
+
+    moved = tmp_path / "elsewhere"
+    shutil.move(run, moved)  # a model needs nothing but its folder
+    model = Embedder.load(moved)
+    emb = model.encode_texts(["a red dog", "the blue car is far away"], lang="en")
+    assert model.dim == (72 if recipe == "a3vse" else 24)  # three heads side by side
+    assert emb.shape == ((2, model.dim) if model.pooled else (2, 6, 24))  # four known words, start and end
+    np.testing.assert_allclose(np.linalg.norm(emb[emb.any(axis=-1)], axis=-1), 1, rtol=1e-5)
+    # The order of the input and the company it comes in change nothing: a longer sentence first, then alone.
+    turned = model.encode_texts(["the blue car is far away", "a red dog"], lang="en")
+    np.testing.assert_allclose(turned, emb[::-1], atol=1e-5)
+    np.testing.assert_allclose(
+        model.encode_texts(["the blue car is far away"], lang="en")[0], emb[1], atol=1e-5
+    )
+    assert np.abs(emb[0] - emb[1]).max() > 1e-3
+    # What was trained and what was loaded say the same, in all languages at once.
+    texts, langs = (
+        ["a red dog", "ein Hund ist rot", "the green house 7", "das Haus"],
+        ["en", "de", "en", "de"],
+    )
+    langs = [lang if lang in model.languages else "en" for lang in langs]
+    loaded = model.encode_texts(texts, langs)
+    np.testing.assert_array_equal(loaded, kept[0].encode_texts(texts, langs))
+    store = FeatureStore.open(rich_dataset / "features" / "toy-grid")
+    sets = [store[row] for row in range(5)]
+    np.testing.assert_array_equal(model.encode_features(sets), kept[0].encode_features(sets))
+    measured = evaluate_runs([moved], rich_dataset, split="val", languages=model.languages)
+    found = [each["mR"] for each in measured["languages"].values()]
+    assert np.mean(found) == pytest.approx(config["training"]["validation_mR"])
+    # Terms and objectives are trained but not kept; a frozen BERT and frozen vectors are kept but not trained.
+    prefixes = tuple(
+        f"{name}." for name, factor in load_recipe(recipe).optimizer.factors.items() if not factor
+    )
+    named = model.model.named_parameters()
+    frozen = sum(each.numel() for name, each in named if f"{name}.".startswith(prefixes))
+    counts = model.model.parameter_counts()
+    assert config["parameters"] == {**counts, "training": counts["total"] + sum(beside) - frozen}
+    assert config["parameters"]["image"] > 0 and config["parameters"]["text"] > 0
+    card = (moved / "card.md").read_text()
+    assert describe_sizes(config["parameters"]) in card
+    by_pictures = load_recipe(recipe).training.sampling.name == "images"
+    assert f" steps of 16 {'pictures' if by_pictures else 'captions'}, seed 0" in card
+    for name, tensor in load_file(moved / "model.safetensors").items():
+        assert torch.equal(tensor, model.model.state_dict()[name])
+        assert bool(torch.isfinite(tensor).all())
+
+
+@pytest.mark.parametrize(("recipe", "tabulated"), [("mule", True), ("vsepp", False)])
+def test_the_command_tells_parameters_in_training_and_at_test_time(
+    recipe: str, tabulated: bool, rich_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [*SMALL, *OWN[recipe], "training.epochs=1"]
+    command_train(recipe, rich_dataset, *options, out=tmp_path / "run")
+    told = capsys.readouterr().out
+    model = Embedder.load(tmp_path / "run").model
+    words = sum(each.numel() for each in model.text.words.parameters())
+    everything = sum(each.numel() for each in model.parameters())
+    # MULE's adversary, a linear layer from words of 16 dimensions to two languages, is trained and not kept.
+    trained = everything + (2 * 16 + 2 if tabulated else 0)
+    test_time = everything - (words if tabulated else 0)
+    assert f"{trained:,} parameters trained, {test_time:,} at test time" in told
+    table = Embedder.load(tmp_path / "run").tokenizer.vocabulary.size * 16
+    assert (f" at test time and a table of {table:,} values for the words\n" in told) == tabulated
+    assert ("table" in told) == tabulated
+
+
+def test_stored_vectors_are_centred_in_each_language(rich_dataset: Path) -> None:
+    """ "braun" has no vector: it stays zero and does not count."""
+    recipe = load_recipe(
+        "mule", ["text.tokenizer.min_count=1", "text.words.vector_dim=6", "data.vectors=captions"]
+    )
+    dataset = Dataset.open(rich_dataset)
+    captions = dataset.captions("train", dataset.languages)
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(captions.texts, captions.langs)
+    vocabulary = tokenizer.vocabulary
+    values = stored_vectors(recipe, dataset, vocabulary)
+    assert values is not None
+    stored = WordVectors.open(rich_dataset / VECTORS / "captions")
+    offset = vocabulary.blocks[0][0]
+    assert not values[:offset].any()
+    missing = []
+    for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
+        words = vocabulary.own_words[first - offset : last - offset]
+        found = {word: stored.table(lang).values[n] for n, word in enumerate(stored.table(lang).words)}
+        known = [word for word in words if word in found]
+        mean = np.mean([found[word] for word in known], axis=0)
+        assert np.abs(mean).max() > 0.05
+        for row, word in zip(values[first:last], words, strict=True):
+            np.testing.assert_allclose(row, found[word] - mean if word in found else np.zeros(6), atol=1e-6)
+        missing += [word for word in words if word not in found]
+        np.testing.assert_allclose(values[first:last].mean(axis=0), 0, atol=1e-6)
+    assert missing == ["braun"]
+    start = words_start(recipe, vocabulary, values)["vectors"]
+    assert start is values
+
+
+def test_a_language_whose_words_have_no_vectors_stays_empty(rich_dataset: Path) -> None:
+    recipe = load_recipe("mule", ["text.tokenizer.min_count=1", "data.vectors=captions"])
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(["a red dog", "Xylophon Zwölf"], ["en", "de"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        values = stored_vectors(recipe, Dataset.open(rich_dataset), tokenizer.vocabulary)
+    assert values is not None and bool(np.isfinite(values).all())
+    (first, last), (german, behind) = tokenizer.vocabulary.blocks
+    assert values[first:last].any() and not values[german:behind].any()
+
+
+def test_a_trained_model_finds_what_it_was_taught(toy_dataset: Path, tmp_path: Path) -> None:
+    config = train(
+        "vse_infinity_region",
+        toy_dataset,
+        tmp_path / "run",
+        overrides=[*REGION, "training.epochs=40", "optimizer.lr=5e-3", "data.languages=[]"],
+    )
+    assert config["languages"] == ["en", "de"]
+    report = evaluate_runs([tmp_path / "run"], toy_dataset, page=tmp_path / "page.html")
+    found = [each[way]["R@1"] for each in report["languages"].values() for way in ("i2t", "t2i")]
+    assert min(found) > 40  # 8 test pictures: chance is 12.5
+    assert np.mean(found) > 60
+    assert "<svg" in (tmp_path / "page.html").read_text()
+    curve = [record["mR"] for record in read_log(tmp_path / "run") if record["kind"] == "val"]
+    assert max(curve) == pytest.approx(config["training"]["validation_mR"])
+    again = evaluate_runs([tmp_path / "run"], toy_dataset, split="val")
+    assert again["A"] == pytest.approx(max(curve))  # the stored model is the one that was selected
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_file(run / "model.safetensors")
+
+
+def start(dataset: Path, run: Path, *more: str) -> subprocess.Popen[str]:
+    arguments = [
+        "train",
+        "vse_infinity_region",
+        str(dataset),
+        *REGION,
+        "training.checkpoint_seconds=0",
+        "training.epochs=8",
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [*COMMAND, *arguments, "--out", str(run), *more], env=environment, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(toy_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("whole") / "run"
+    process = start(toy_dataset, run)
+    assert process.wait() == 0
+    return run
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_resumed_run_ends_with_exactly_the_same_weights(
+    number: signal.Signals, toy_dataset: Path, uninterrupted: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    process = start(toy_dataset, run)
+    wait_for(run / CHECKPOINT, process)
+    process.send_signal(number)
+    _, errors = process.communicate()
+    if number is signal.SIGINT:
+        assert process.returncode == 130
+        assert "--resume" in errors
+    assert not (run / "config.json").exists()
+    with pytest.raises(
+        UserError, match=r"no finished model .* finish it with: lingvis train \.\.\. --resume"
+    ):
+        Embedder.load(run)
+    assert start(toy_dataset, run).wait() == 2  # an unfinished run is not overwritten by mistake
+    process = start(toy_dataset, run, "--resume")
+    assert process.wait() == 0, process.communicate()[1]
+    expected = weights(uninterrupted)
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(run).items())
+    steps = [record["step"] for record in read_log(run) if record["kind"] == "val"]
+    assert steps == [record["step"] for record in read_log(uninterrupted) if record["kind"] == "val"]
+
+
+class Killed(BaseException):
+    """As sudden as a kill: nothing of ours catches it."""
+
+
+def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process dies before that step; checkpoints are whatever was written until then."""
+    go = loop._step
+
+    def die(*arguments: Any) -> None:
+        if any(isinstance(each, Clock) and each.step == step for each in arguments):
+            raise Killed
+        go(*arguments)
+
+    monkeypatch.setattr(loop, "_step", die)
+
+
+# Terms, sentences alone and a learned temperature; a latent vocabulary and masked sentences; words that learn
+# before the model does.
+RESUMED = {
+    "lingvis": ["objective.learned=true", "training.sampling.passes=2"],
+    "smalr": [],
+    "mule": [],
+}
+
+
+@pytest.mark.parametrize("recipe", RESUMED)
+def test_a_killed_run_with_terms_ends_as_if_it_had_not_been(
+    recipe: str, rich_dataset: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [*overrides(recipe, tiny_bert), *RESUMED[recipe], "training.checkpoint_seconds=0"]
+    train(recipe, rich_dataset, tmp_path / "whole", overrides=options)
+    run, expected = tmp_path / "run", weights(tmp_path / "whole")
+    with monkeypatch.context() as patched:
+        kill_at(6, patched)
+        with pytest.raises(Killed):
+            train(recipe, rich_dataset, run, overrides=options)
+    latent = (run / ASSIGNMENT).read_bytes() if recipe == "smalr" else b""
+    assert (run / ASSIGNMENT).exists() == (recipe == "smalr")
+    assert (run / CHECKPOINT).exists()
+    with monkeypatch.context() as patched:
+        # What was learnt before the training is not learnt again.
+        patched.setattr(LatentPretraining, "assign", lambda self, material: pytest.fail("learnt again"))
+        patched.setattr(UniversalPretraining, "warm_up", lambda self, words, material: pytest.fail("again"))
+        kill_at(7, patched)
+        with pytest.raises(Killed):
+            train(recipe, rich_dataset, run, overrides=options, resume=True)
+        assert not latent or (run / ASSIGNMENT).read_bytes() == latent
+    train(recipe, rich_dataset, run, overrides=options, resume=True)
+    found = weights(run)
+    assert set(found) == set(expected)
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in found.items())
+    assert [record for record in read_log(run) if record["kind"] == "val"] == [
+        record for record in read_log(tmp_path / "whole") if record["kind"] == "val"
+    ]
+
+
+def test_a_latent_vocabulary_of_a_run_that_never_trained_is_not_taken_over(
+    rich_dataset: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = overrides("la", tiny_bert)
+    with monkeypatch.context() as patched:
+        kill_at(0, patched)
+        with pytest.raises(Killed):
+            train("la", rich_dataset, tmp_path / "run", overrides=[*options, "training.seed=5"])
+    assert (tmp_path / "run" / ASSIGNMENT).exists()
+    train("la", rich_dataset, tmp_path / "run", overrides=options)
+    train("la", rich_dataset, tmp_path / "fresh", overrides=options)
+    expected = weights(tmp_path / "fresh")
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(tmp_path / "run").items())
+
+
+def test_a_run_goes_on_with_its_own_data_only(
+    rich_dataset: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other captions, word vectors or sentences alone make another run; so does another value."""
+    dataset, run = tmp_path / "data", tmp_path / "run"
+    shutil.copytree(rich_dataset, dataset)
+    text_only = ["data.text_only=true", "training.sampling.text_only=0.5"]
+    options = [*overrides("la", tiny_bert), *text_only, "training.checkpoint_seconds=0"]
+    with monkeypatch.context() as patched:
+        kill_at(2, patched)
+        with pytest.raises(Killed):
+            train("la", dataset, run, overrides=options)
+
+    def refused(*more: str) -> None:
+        with pytest.raises(UserError, match="begun with another recipe, other values or other data"):
+            train("la", dataset, run, overrides=[*options, *more], resume=True)
+
+    refused("optimizer.lr=0.1")
+    for file, old, new in (
+        ("captions.jsonl", b"Katze", b"Tatze"),
+        ("captions.jsonl", b"Ein Hund ist rot.", b"Ein kleiner Hund ist ganz rot."),  # more words than before
+        ("text-only.jsonl", b"purple", b"violet"),
+        ("vectors/captions/manifest.json", b"random", b"borrowed"),
+    ):
+        content = (dataset / file).read_bytes()
+        assert old in content
+        (dataset / file).write_bytes(content.replace(old, new))
+        refused()
+        (dataset / file).write_bytes(content)
+    train("la", dataset, run, overrides=options, resume=True)
+
+
+def test_frozen_parts_do_not_move(toy_dataset: Path, tmp_path: Path) -> None:
+    frozen = [*REGION, "optimizer.factors={'image.encoder' = 0, 'text.words' = 0}"]
+    train("vse_infinity_region", toy_dataset, tmp_path / "run", overrides=frozen)
+    tokenizer = WordTokenizer(min_count=1)
+    tokenizer.load(tmp_path / "run")
+    fresh = build_model(
+        load_recipe("vse_infinity_region", frozen), feature_dim=12, vocabulary=tokenizer.vocabulary
+    ).state_dict()
+    for name, tensor in weights(tmp_path / "run").items():
+        held = name.startswith(("image.encoder", "text.words"))
+        assert torch.equal(tensor, fresh[name]) == held, name
+
+
+def test_a_folder_of_the_users_is_left_alone(toy_dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text("mine")
+    (tmp_path / "log.jsonl").write_text("mine too")
+    with pytest.raises(UserError, match="is not empty and holds no run"):
+        train("vse_infinity_region", toy_dataset, tmp_path, overrides=REGION)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["log.jsonl", "recipe.toml"]
+    assert (tmp_path / "recipe.toml").read_text() == "mine"
+
+
+UNIVERSAL = ["text.words.name=universal", "text.words.vector_dim=6"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"dataset": "nowhere"}, "no dataset folder at nowhere"),
+        ({"overrides": ["data.features=other"]}, "no feature store at"),
+        (
+            {"overrides": ['data.languages=["fr"]']},
+            "no captions in fr in split train; that split has: de, en",
+        ),
+        ({"recipe": "vse"}, "unknown recipe 'vse'"),
+        ({"device": "abacus"}, "unknown device 'abacus'"),
+        ({"overrides": ["text.tokenizer.min_count=1000"]}, "lower text.tokenizer.min_count"),
+        ({"overrides": ["optimizer.factors={wings = 1.0}"]}, "which no parameter has"),
+        ({"resume": True}, "has no checkpoint to resume from"),
+        (
+            {"overrides": [*UNIVERSAL, "data.vectors=captions"]},
+            "tokenizer words keeps no words of each language",
+        ),
+        (
+            {"overrides": [*UNIVERSAL, "data.vectors=other", "text.tokenizer.name=language_words"]},
+            "no word vectors at",
+        ),
+        (
+            {"overrides": ["text.words.name=liwe"]},
+            "use the tokenizer characters",
+        ),
+    ],
+)
+def test_bad_input_is_told_before_training(
+    change: dict[str, Any], sentence: str, rich_dataset: Path, tmp_path: Path
+) -> None:
+    dataset = Path(change.get("dataset", rich_dataset))
+    with pytest.raises(UserError) as caught:
+        train(
+            change.get("recipe", "vse_infinity_region"),
+            dataset,
+            tmp_path / "run",
+            overrides=[*REGION, *change.get("overrides", [])],
+            resume=change.get("resume", False),
+            device=change.get("device"),
+        )
+    assert sentence in str(caught.value)
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_a_run_that_failed_at_its_start_is_begun_again(toy_dataset: Path, tmp_path: Path) -> None:
+    """There is nothing to resume, and nothing says so."""
+    run = tmp_path / "run"
+    with pytest.raises(UserError, match="min_count"):
+        train("vsepp", toy_dataset, run, overrides=[*SMALL, "text.tokenizer.min_count=1000"])
+    assert (run / MARK).exists() and not (run / CHECKPOINT).exists()
+    with pytest.raises(UserError) as caught:
+        Embedder.load(run)
+    assert str(caught.value).endswith(f"train one with: lingvis train RECIPE DATASET --out {run}")
+    train("vsepp", toy_dataset, run, overrides=[*SMALL, *WORDS, "training.epochs=1"])
+    assert Embedder.load(run).languages
+
+
+def test_a_finished_model_is_not_overwritten(toy_dataset: Path, uninterrupted: Path) -> None:
+    before = weights(uninterrupted)
+    with pytest.raises(UserError, match="finished model already"):
+        train("vse_infinity_region", toy_dataset, uninterrupted, overrides=REGION)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in weights(uninterrupted).items())
+
+
+def test_damaged_models_get_a_sentence(uninterrupted: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+
+    def copy() -> None:
+        shutil.rmtree(run, ignore_errors=True)
+        shutil.copytree(uninterrupted, run)
+
+    copy()
+    whole = (run / "model.safetensors").read_bytes()
+    (run / "model.safetensors").write_bytes(whole[:1000])
+    with pytest.raises(UserError, match="cannot be read"):
+        Embedder.load(run)
+    copy()
+    (run / "config.json").write_text("{")
+    with pytest.raises(UserError, match="damaged"):
+        Embedder.load(run)
+    copy()
+    config = json.loads((run / "config.json").read_text())
+    config["recipe"]["text"]["encoder"]["bidirectional"] = False
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="do not fit its config"):
+        Embedder.load(run)
+    config["recipe"]["image"]["encoder"]["dim"] = -5
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=r"config\.json is damaged"):
+        Embedder.load(run)
+    copy()
+    for words in ([1, 2], ["red", "red"]):
+        (run / "vocabulary.json").write_text(json.dumps({"words": words}))
+        with pytest.raises(UserError, match="its words must be strings, each once"):
+            Embedder.load(run)
+    copy()
+    config["format"] = 99
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="model format 99"):
+        Embedder.load(run)
