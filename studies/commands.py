@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 Several = Parameter(consume_multiple=True, negative="")
 
-app = App(name="studies", help="Reproduce our measurements.")
+app = App(name="studies", help="Reproduce our measurements.", suppress_keyboard_interrupt=False)
 
 
 @app.command

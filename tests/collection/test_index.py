@@ -162,7 +162,7 @@ def test_content_that_changes_places_is_not_mixed_up(model: Path, photos: Path, 
 SCRIPT = """
 import sys
 from pathlib import Path
-from lingvis.jobs.index import index_folders
+from lingvis.collection.writer.indexer import index_folders
 index_folders(sys.argv[1], [Path(sys.argv[2])], model=Path(sys.argv[3]), batch_size=2, device="cpu")
 """
 

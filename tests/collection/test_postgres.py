@@ -36,8 +36,8 @@ from .rows import DIM, HEADER, make_item
 WRITER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from tests.index.rows import make_item
-from lingvis.index.stores import open_store
+from tests.collection.rows import make_item
+from lingvis.collection.stores.open import open_store
 store = open_store(sys.argv[2])
 first, batches, step = map(int, sys.argv[3:])
 with store.writing():

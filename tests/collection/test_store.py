@@ -183,8 +183,8 @@ def test_an_empty_collection_finds_nothing(address: str) -> None:
 
 READER = """
 import sys, numpy as np
-from lingvis.index.contract import Filter
-from lingvis.index.stores import open_store
+from lingvis.collection.stores.contract import Filter
+from lingvis.collection.stores.open import open_store
 store = open_store(sys.argv[1])
 for line in sys.stdin:
     (hits,) = store.search(np.eye(64, dtype=np.float32)[:1], k=100, where=Filter())

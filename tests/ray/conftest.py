@@ -14,14 +14,31 @@ from lingvis.ray.cluster import Cluster, load_ray
 
 from ..collection.conftest import make_model
 
+LONGEST_PARENT = 24  # characters; a socket may have 107, and Ray adds about 75
+
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_model(tmp_path_factory.mktemp("models") / "first")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def ray_folder() -> Iterator[Path]:
+    """Ray's own folder for all that these tests start, in place of `ray` in the system's temporary directory.
+
+    Sockets lie in it, whose paths have to be short.
+    """
+    usual = tempfile.gettempdir()
+    folder = Path(tempfile.mkdtemp(prefix="lv", dir=usual if len(usual) <= LONGEST_PARENT else "/tmp"))
+    (folder / "ray").mkdir()  # a cluster of several nodes writes its address there and does not make it
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_TMPDIR", str(folder))
+        yield folder / "ray"
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
-def nodes() -> Iterator[Any]:
+def nodes(ray_folder: Path) -> Iterator[Any]:
     """A head with 2 cores, to which `cluster` adds a node with 1.
 
     Ports are free ones and files lie apart, so that several clusters may run at once.
@@ -29,14 +46,12 @@ def nodes() -> Iterator[Any]:
     load_ray()
     from ray.cluster_utils import Cluster as Nodes
 
-    folder = tempfile.mkdtemp(prefix="lv", dir="/tmp")  # sockets lie in it: its path has to be short
-    head = {"num_cpus": 2, "temp_dir": folder, "include_dashboard": False}
+    head = {"num_cpus": 2, "temp_dir": str(ray_folder), "include_dashboard": False}
     started: Any = Nodes(initialize_head=True, head_node_args=head)
     try:
         yield started
     finally:
         started.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

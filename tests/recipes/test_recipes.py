@@ -224,7 +224,7 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ("pretraining.name=some", "unknown pre-training 'some'; choose one of: none"),
         ("text.head.name=round", "unknown text head 'round'"),
         ("terms.mine={name = 'pairs'}", "terms.mine.weight is missing"),
-        ("terms.mine={name = 'pear', weight = 1}", "unknown training term 'pear'; choose one of: pairs"),
+        ("terms.mine={name = 'pear', weight = 1}", "unknown training term 'pear'; choose one of: domains"),
         (
             "terms.mine={name = 'pairs', weight = 1, on = 'sentence', languages = 'any'}",
             "terms.mine.objective: term pairs gives none and needs one",

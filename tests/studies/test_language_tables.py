@@ -194,7 +194,7 @@ def test_the_weight_of_masking_is_read_on_val(docs: Any, tmp_path: Path) -> None
 
 
 def test_every_record_that_is_read_is_a_row_that_is_trained(docs: Any) -> None:
-    trained, elsewhere = docs("rows").ROWS, docs("records").ELSEWHERE
+    trained, elsewhere = importlib.import_module("studies.languages.rows").ROWS, docs("records").ELSEWHERE
     read = {name for names in docs("languages").ROWS.values() for name in names}
     read |= {*docs("questions").LIWE.values(), *docs("questions").LAMBDAS.values(), "la-no-exploration"}
     plots = docs("plots")
