@@ -1,135 +1,156 @@
-"""What benchmarks of many training runs share: doing them side by side, going on with them, keeping their records."""
+"""Grids of runs: what a run is trained with, how it resumes, and its record."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
-import multiprocessing
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
-
-import torch
+from typing import Any, ClassVar
 
 from lingvis.errors import UserError
-from lingvis.hardware import core_count
+from lingvis.evaluation.run import evaluate_runs
 from lingvis.model.folder import CHECKPOINT, is_artifact, read_config
-from lingvis.progress import ProgressBar
-from lingvis.training.build import load_recipe
+from lingvis.training.loop.log import read_log
 from lingvis.training.run import train
+from studies.recipe_values import describe, keep_shipped, resolved, values_of
+from studies.records import RUNS, Record, agrees, append, origin, read
 
 
-class Run(Protocol):
-    """Something to be done once, in this process or in another."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridSetting:
+    """The values that all runs of a grid share. out: folder of the records; work: folder of the models."""
+
+    dataset: Path
+    dataset_sha256: str
+    overrides: tuple[str, ...]
+    out: Path
+    work: Path
+    device: str | None
 
     @property
-    def name(self) -> str: ...
+    def file(self) -> Path:
+        """The file of all records."""
+        return self.out / RUNS
+
+    def trained(self, recipe: str, folder: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
+        """The configuration of a run's model; trains or resumes it if needed."""
+        if not is_artifact(folder):
+            resume = (folder / CHECKPOINT).exists()
+            train(recipe, self.dataset, folder, overrides=overrides, resume=resume, device=self.device)
+        config = read_config(folder)
+        given = (resolved(recipe, overrides), self.dataset_sha256)
+        if (config["recipe"], config["dataset"]["sha256"]) != given:
+            raise UserError(
+                f"{folder} was trained with other data or values; choose another --work, or delete that folder"
+            )
+        return config
+
+
+class Cell(ABC):
+    """One run of a grid: measured once, found again by its name."""
+
+    study: ClassVar[str]
+    setting: GridSetting
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of its record and of its model folder."""
+
+    @abstractmethod
+    def conditions(self) -> Record:
+        """The fields that a record must agree with to be this cell's."""
+
+    @abstractmethod
+    def measure(self) -> Record:
+        """The other fields of its record."""
+
+    def agrees(self, record: Record) -> bool:
+        """Whether a record with its name was measured under its conditions."""
+        return agrees(record, self.conditions())
 
     def run(self) -> str:
-        """Do it; the answer is a line to print."""
-        ...
+        """Measure and append the record."""
+        record = {"name": self.name, "study": self.study, **self.conditions(), **self.measure(), **origin()}
+        append(self.setting.file, record)
+        return f"{self.name}: {record['split']} mR {record['result']['mR']:.1f}"
 
 
-@contextlib.contextmanager
-def workers(at_once: int) -> Iterator[Callable[[Sequence[Run], str], list[str]]]:
-    """What does many runs: one after the other here, or in processes that live for all of them.
+class TrainedCell(Cell):
+    """A run that trains a recipe, selects the epoch on val and measures one split once."""
 
-    A run that ends with a sentence for the user, such as one that collapsed, does not keep the others from being
-    done; these sentences are returned.
-    """
-    if at_once == 1:
-        yield _in_turn
-        return
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(at_once, spawn, _share_cores, (at_once,))
+    result_keys: ClassVar[Sequence[str]]
 
-    def together(runs: Sequence[Run], label: str) -> list[str]:
-        failed = []
-        with ProgressBar(label, len(runs)) as bar:
-            for done in as_completed([pool.submit(_run_quietly, run) for run in runs]):
-                line, well = done.result()
-                bar.advance(1, line)
-                failed += [] if well else [line]
-        return failed
+    @property
+    @abstractmethod
+    def lang(self) -> str:
+        """The language that is measured."""
 
-    try:
-        yield together
-    finally:
-        pool.shutdown(cancel_futures=True)
+    @property
+    @abstractmethod
+    def split(self) -> str:
+        """The split that is measured once."""
 
+    @property
+    def keep(self) -> bool:
+        """Whether the model stays after the measurement."""
+        return False
 
-def raise_failed(failed: Sequence[str]) -> None:
-    """Tell which runs have failed, where any has."""
-    if failed:
-        count = f"{len(failed)} run{'s' if len(failed) > 1 else ''}"
-        raise UserError(f"{count} failed, all others are kept:\n" + "\n".join(f"  {line}" for line in failed))
+    @property
+    @abstractmethod
+    def recipe(self) -> str:
+        """The recipe that is trained."""
 
+    @abstractmethod
+    def overrides(self) -> list[str]:
+        """The values that the recipe is trained with."""
 
-def _in_turn(runs: Sequence[Run], label: str) -> list[str]:
-    failed = []
-    for number, run in enumerate(runs, start=1):
-        line, well = _run(run)
-        print(f"{label} {number}/{len(runs)}: {line}", file=sys.stderr, flush=True)
-        failed += [] if well else [line]
-    return failed
+    def values(self) -> Record:
+        """All values of the recipe, as they are recorded."""
+        return resolved(self.recipe, self.overrides())
 
+    def agrees(self, record: Record) -> bool:
+        """Also compares the values of the recipe."""
+        return super().agrees(record) and values_of(record, self.setting.out) == self.values()
 
-def _run(run: Run) -> tuple[str, bool]:
-    """The line of a run, and whether it went well."""
-    try:
-        return run.run(), True
-    except UserError as error:
-        return f"{run.name}: {error}", False
-
-
-def _run_quietly(run: Run) -> tuple[str, bool]:
-    """One run, without the progress that it shows when it is alone."""
-    with contextlib.redirect_stderr(io.StringIO()):
-        return _run(run)
-
-
-def _share_cores(processes: int) -> None:
-    torch.set_num_threads(max(1, core_count() // processes))
-
-
-def resolved(recipe: str, overrides: Sequence[str]) -> dict[str, Any]:
-    """A recipe's values as they are stored."""
-    values: dict[str, Any] = json.loads(json.dumps(load_recipe(recipe, overrides).model_dump()))
-    return values
-
-
-def trained(
-    recipe: str,
-    dataset: Path,
-    folder: Path,
-    *,
-    overrides: Sequence[str],
-    dataset_sha256: str,
-    device: str | None,
-) -> Mapping[str, Any]:
-    """The configuration of a run's model, trained where it is not there yet, or gone on with."""
-    if not is_artifact(folder):
-        resume = (folder / CHECKPOINT).exists()
-        train(recipe, dataset, folder, overrides=overrides, resume=resume, device=device)
-    config = read_config(folder)
-    if (config["recipe"], config["dataset"]["sha256"]) != (resolved(recipe, overrides), dataset_sha256):
-        raise UserError(
-            f"{folder} was trained with other data or values; choose another --work, or delete that folder"
+    def measure(self) -> Record:
+        """Train, then evaluate; the shipped recipe is stored beside the record."""
+        setting = self.setting
+        folder = setting.work / self.name
+        config = setting.trained(self.recipe, folder, self.overrides())
+        report = evaluate_runs(
+            [folder], setting.dataset, split=self.split, languages=[self.lang], device=setting.device
         )
-    return config
+        scores = report["languages"][self.lang]
+        keep_shipped(setting.out, self.recipe)
+        return {
+            **describe(self.recipe, self.values()),
+            "selection": f"epoch of best mR on val, then {self.split} once",
+            "protocol": report["protocol"],
+            "result": {key: scores[key] for key in self.result_keys},
+            "training": config["training"],
+            "parameters": config["parameters"],
+            "validation": [[row["epoch"], row["mR"]] for row in read_log(folder) if row["kind"] == "val"],
+        }
+
+    def run(self) -> str:
+        """Measure and append the record; the model is deleted unless `keep` is set."""
+        line = super().run()
+        if not self.keep:
+            shutil.rmtree(self.setting.work / self.name)
+        return line
 
 
-def stored_record(file: Path, conditions: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The record of an earlier call; one that was made under other conditions is refused."""
-    if not file.is_file():
-        return None
-    try:
-        stored: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{file} is damaged ({error}); delete it to measure again") from error
-    if {key: stored.get(key) for key in conditions} != conditions:
-        raise UserError(f"{file} was measured with other data or values; choose another --out, or delete it")
-    return stored
+def stored_records(cells: Sequence[Cell], file: Path) -> dict[str, Record]:
+    """Records of earlier calls by the name of their cell; one measured under other conditions is rejected."""
+    stored = {record["name"]: record for record in read(file)}
+    records = {cell.name: stored[cell.name] for cell in cells if cell.name in stored}
+    for cell in cells:
+        if cell.name in records and not cell.agrees(records[cell.name]):
+            raise UserError(
+                f"record {cell.name} of {file} was measured with other data or values; choose another --out, "
+                "or delete its line"
+            )
+    return records

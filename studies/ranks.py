@@ -1,11 +1,14 @@
-"""Ranks by counting against a loop that sorts for every query: time, memory, and whether they agree."""
+"""Ranks by counting against a loop that sorts for every query: time, memory, and whether they agree.
+
+python -m studies ranks
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import median
@@ -14,33 +17,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lingvis import __version__
+from lingvis.cli.output import print_json
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
 from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
-from lingvis.files import check_writable, write_json
-from lingvis.hardware import describe_hardware
+from lingvis.files import check_writable
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, append, origin
 
 SEED = 0
 REPEATS = 3
-# How much of its image is in a caption's vector: ranks like those of a trained model, neither 1 nor random.
+# Share of its image in a caption's vector: ranks like those of a trained model, neither 1 nor random.
 SIGNAL = 0.1
 FULL_LOOP_SECONDS = 180.0
 Ints = NDArray[np.int64]
 
 
-def run_rank_benchmark(
+def run_rank_study(
     out: Path, *, images: int = 5000, texts: int = 25000, dim: int = 1024, loop_queries: int = 500
 ) -> dict[str, Any]:
-    """Measure in a fresh process, write `ranks.json` in folder `out`, and give back what it holds.
+    """Measure in a fresh process, append the record in folder `out`, and return it.
 
-    The loop is timed on `loop_queries` queries a direction, and on all of them when that takes under three
-    minutes. Counting is timed before and after it: the median counts, and the times of all runs show whether
+    The loop is timed on `loop_queries` queries per direction, and on all of them if that takes less than three
+    minutes. Counting is timed before and after it; its result is the median, and the times of all runs show whether
     other work disturbed them.
     """
     check_writable(out)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
         result = fresh.submit(_measure, images, texts, dim, loop_queries).result()
-    write_json(out / "ranks.json", result)
+    append(out / RUNS, result)
     return result
 
 
@@ -52,22 +56,26 @@ def _measure(images: int, texts: int, dim: int, loop_queries: int) -> dict[str, 
     def count() -> Ranks:
         return ranks(InnerProduct(image_emb, text_emb), image_of)
 
-    seconds, found = _timed(count, REPEATS)
+    seconds, counted = _timed(count, REPEATS)
     above = None if before is None else (_memory("VmHWM") or before) - before
 
     rng = np.random.default_rng(SEED + 1)
     i_queries = np.sort(rng.choice(images, size=min(loop_queries, images), replace=False))
     t_queries = np.sort(rng.choice(texts, size=min(loop_queries, texts), replace=False))
     loop = _time_loop(image_emb, text_emb, image_of, i_queries, t_queries)
-    checked = _agreement(found, loop["ranks"], image_emb, text_emb, image_of, i_queries, t_queries)
+    checked = _agreement(counted, loop["ranks"], image_emb, text_emb, image_of, i_queries, t_queries)
     loop_seconds = {"extrapolated": loop["seconds"]}
     if loop["seconds"] < FULL_LOOP_SECONDS:
         i_queries, t_queries = np.arange(images), np.arange(texts)
         loop = _time_loop(image_emb, text_emb, image_of, i_queries, t_queries)
-        checked = _agreement(found, loop["ranks"], image_emb, text_emb, image_of, i_queries, t_queries)
+        checked = _agreement(counted, loop["ranks"], image_emb, text_emb, image_of, i_queries, t_queries)
         loop_seconds["all_queries"] = loop["seconds"]
     seconds += _timed(count, REPEATS)[0]
+    made = origin()
+    made["hardware"] |= {"blas": _blas(), "load_before": load}
     return {
+        "name": "ranks",
+        "study": "ranks",
         "benchmark": "ranks of both directions from embeddings",
         "images": images,
         "texts": texts,
@@ -81,17 +89,16 @@ def _measure(images: int, texts: int, dim: int, loop_queries: int) -> dict[str, 
             "peak_mb_above_inputs": above,
             "inputs_mb": (image_emb.nbytes + text_emb.nbytes) / 1e6,
         },
-        "loop": {"queries_timed_a_direction": loop_queries, "seconds": loop_seconds},
+        "loop": {"queries_timed_per_direction": loop_queries, "seconds": loop_seconds},
         "times_faster": loop["seconds"] / median(seconds),
         "agreement": checked,
         "scores_given": _scores_given(image_emb, text_emb, image_of),
-        "hardware": describe_hardware() | {"blas": _blas(), "load_before": load},
-        "lingvis": __version__,
+        **made,
     }
 
 
 def _inputs(images: int, texts: int, dim: int) -> tuple[Floats, Floats, Ints]:
-    """Unit vectors; captions in random order, a random number of them (at least one) an image."""
+    """Unit vectors; captions in random order, at least one and otherwise a random number per image."""
     rng = np.random.default_rng(SEED)
     image_of = rng.permutation(np.concatenate([np.arange(images), rng.integers(images, size=texts - images)]))
     image_emb = rng.standard_normal((images, dim), dtype=np.float32)
@@ -99,7 +106,7 @@ def _inputs(images: int, texts: int, dim: int) -> tuple[Floats, Floats, Ints]:
     for start in range(0, images, 1000):
         part = image_emb[start : start + 1000]
         part /= np.linalg.norm(part, axis=1, keepdims=True)
-    for start in range(0, texts, 1000):  # in parts: the peak of memory must come from the ranks
+    for start in range(0, texts, 1000):  # in parts: ranking, not this, must cause the peak of memory
         part = text_emb[start : start + 1000]
         part /= np.linalg.norm(part, axis=1, keepdims=True)
         part += SIGNAL * image_emb[image_of[start : start + 1000]]
@@ -111,13 +118,13 @@ def _timed(work: Callable[[], Ranks], repeats: int) -> tuple[list[float], Ranks]
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
-        found = work()
+        result = work()
         seconds.append(time.perf_counter() - start)
-    return seconds, found
+    return seconds, result
 
 
 def _sorted_rank(scores: Floats, right: NDArray[np.bool_]) -> int:
-    """The place of the first right answer in the sorted list."""
+    """The place of the first correct answer in the sorted list."""
     return int(np.flatnonzero(right[np.argsort(scores)[::-1]])[0])
 
 
@@ -145,7 +152,7 @@ def _agreement(
     i_queries: Ints,
     t_queries: Ints,
 ) -> dict[str, int]:
-    """Queries with the same rank, and those that differ by ties alone; any other difference is an error."""
+    """The number of queries with the same rank and of those that differ by ties; any other difference raises."""
     differ_i = i_queries[counted.i2t[i_queries] != looped.i2t]
     differ_t = t_queries[counted.t2i[t_queries] != looped.t2i]
     for i in differ_i:
@@ -166,23 +173,23 @@ def _must_be_tie(scores: NDArray[np.float64], right: NDArray[np.bool_], counted:
 
 
 def _scores_given(image_emb: Floats, text_emb: Floats, image_of: Ints) -> dict[str, float]:
-    """The same comparison without the making of scores, on the first 1,000 images and their captions."""
+    """The same comparison with scores already computed, on the first 1,000 images and their captions."""
     some = min(1000, len(image_emb))
-    mine = np.flatnonzero(image_of < some)
-    own = image_of[mine]
-    scores = InnerProduct(image_emb[:some], text_emb[mine]).block(EVERY, EVERY)
+    texts = np.flatnonzero(image_of < some)
+    image_of_text = image_of[texts]
+    scores = InnerProduct(image_emb[:some], text_emb[texts]).block(EVERY, EVERY)
     by_text = np.ascontiguousarray(scores.T)
-    rows, columns = np.arange(some), np.arange(len(mine))
-    counting, _ = _timed(lambda: ranks(GivenScores(scores), own), REPEATS)
+    rows, columns = np.arange(some), np.arange(len(texts))
+    counting, _ = _timed(lambda: ranks(GivenScores(scores), image_of_text), REPEATS)
     start = time.perf_counter()
     for i in rows:
-        _sorted_rank(scores[i], own == i)
+        _sorted_rank(scores[i], image_of_text == i)
     for t in columns:
-        _sorted_rank(by_text[t], rows == own[t])
+        _sorted_rank(by_text[t], rows == image_of_text[t])
     loop = time.perf_counter() - start
     return {
         "images": some,
-        "texts": len(mine),
+        "texts": len(texts),
         "counting_seconds": median(counting),
         "loop_seconds": loop,
         "times_faster": loop / median(counting),
@@ -190,7 +197,7 @@ def _scores_given(image_emb: Floats, text_emb: Floats, image_of: Ints) -> dict[s
 
 
 def _memory(field: str) -> float | None:
-    """VmRSS (memory now) or VmHWM (its peak) of this process in MB, where the system tells."""
+    """VmRSS (memory now) or VmHWM (its peak) of this process in MB, None if the system does not report it."""
     status = Path("/proc/self/status")
     if not status.exists():
         return None
@@ -202,3 +209,14 @@ def _blas() -> str:
     config: Any = np.show_config(mode="dicts")
     blas = config["Build Dependencies"]["blas"]
     return f"{blas['name']} {blas['version']}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, print."""
+    parser = make_parser("ranks", __doc__)
+    add_out(parser, "results/ranks")
+    print_json(run_rank_study(parser.parse_args(arguments).out))
+
+
+if __name__ == "__main__":
+    main()

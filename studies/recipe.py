@@ -1,6 +1,8 @@
-"""Train a recipe with several seeds, select on validation, report on test once, and keep the record.
+"""Train a recipe with several seeds, select the epoch on val, measure test once; one record per seed.
 
-python benchmarks/recipe.py vse_infinity_region DATASET --out results/flickr8k-ml --seeds 0 1 2 [section.key=value ...]
+python -m studies recipe vse_infinity_region DATASET --out results/flickr8k-ml --seeds 0 1 2 [section.key=value ...]
+
+Seeds that have a record are not trained again.
 """
 
 from __future__ import annotations
@@ -9,34 +11,32 @@ import argparse
 import json
 import statistics
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import lingvis
 from lingvis.data.dataset import Dataset
+from lingvis.errors import UserError
 from lingvis.evaluation.run import evaluate_runs
-from lingvis.files import write_json
-from lingvis.hardware import describe_hardware
 from lingvis.training.loop.log import read_log
 from lingvis.training.run import train
+from studies.arguments import add_device, make_parser
+from studies.recipe_values import describe, keep_shipped, resolved, values_of
+from studies.records import RUNS, Record, agrees, append, find, origin
 
 
-def one_run(args: argparse.Namespace, seed: int, folder: Path) -> dict[str, Any]:
-    config = train(
-        args.recipe,
-        args.dataset,
-        folder,
-        overrides=[*args.overrides, f"training.seed={seed}"],
-        device=args.device,
-    )
+def one_run(args: argparse.Namespace, seed: int, folder: Path) -> Record:
+    """Train one seed and return its numbers."""
+    overrides = [*args.overrides, f"training.seed={seed}"]
+    config = train(args.recipe, args.dataset, folder, overrides=overrides, device=args.device)
     epochs = [row for row in read_log(folder) if row["kind"] == "val"]
     record = {
         "seed": seed,
+        **describe(args.recipe, config["recipe"]),
         "training": config["training"],
         "parameters": config["parameters"],
         "validation": [[row["epoch"], row["mR"], row["rsum"]] for row in epochs],
         "validation_languages": epochs[config["training"]["best_epoch"] - 1]["languages"],
-        "resolved": config["recipe"],
     }
     if not args.validation_only:
         report = evaluate_runs(
@@ -46,19 +46,38 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> dict[str, Any]
     return record
 
 
-def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Mean and standard deviation over seeds of what was selected on validation."""
+def stored_run(args: argparse.Namespace, row: str, seed: int, dataset_sha256: str) -> Record | None:
+    """The record of an earlier call; one with other data or values is rejected."""
+    record = find(args.out / RUNS, run_name(row, seed))
+    if record is None:
+        return None
+    values = resolved(args.recipe, [*args.overrides, f"training.seed={seed}"])
+    if not agrees(record, {"dataset_sha256": dataset_sha256}) or values_of(record, args.out) != values:
+        raise UserError(
+            f"record {record['name']} of {args.out / RUNS} was measured with other data or values; choose another "
+            "--out or --name, or delete its line"
+        )
+    return record
+
+
+def run_name(row: str, seed: int) -> str:
+    """The name of the record of one seed."""
+    return f"{row}/{seed}"
+
+
+def summary(runs: Sequence[Record]) -> dict[str, Any]:
+    """Mean and standard deviation over seeds: rsum on val, and mR and rsum on test by language."""
     best = [max(row[2] for row in run["validation"]) for run in runs]
-    found: dict[str, Any] = {"validation_rsum": _spread(best)}
+    numbers: dict[str, Any] = {"validation_rsum": _spread(best)}
     if "test" in runs[0]:
         for lang in runs[0]["test"]["languages"]:
             for key in ("rsum", "mR"):
                 values = [run["test"]["languages"][lang][key] for run in runs]
-                found[f"test_{lang}_{key}"] = _spread(values)
-    found["ms_per_step"] = _spread(
+                numbers[f"test_{lang}_{key}"] = _spread(values)
+    numbers["ms_per_step"] = _spread(
         [1000 * run["training"]["seconds"] / run["training"]["steps"] for run in runs]
     )
-    return found
+    return numbers
 
 
 def _spread(values: list[float]) -> dict[str, float]:
@@ -66,38 +85,42 @@ def _spread(values: list[float]) -> dict[str, float]:
     return {"mean": statistics.mean(values), "stdev": deviation}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, train the seeds without a record, print the summary."""
+    parser = make_parser("recipe", __doc__)
     parser.add_argument("recipe")
     parser.add_argument("dataset", type=Path)
     parser.add_argument("overrides", nargs="*")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--name", help="file name of the record, the recipe's by default")
+    parser.add_argument("--out", type=Path, required=True, help="folder of runs.jsonl")
+    parser.add_argument("--name", help="name of the records, the recipe's by default")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--protocol", default="flickr8k-ml")
-    parser.add_argument("--device")
-    parser.add_argument(
-        "--validation-only", action="store_true", help="for choosing: the test split is not looked at"
-    )
-    parser.add_argument("--keep", type=Path, help="keep the model folders below this one")
-    args = parser.parse_intermixed_args()
-    name = args.name or Path(args.recipe).stem
+    parser.add_argument("--validation-only", action="store_true", help="for selection: test is not measured")
+    parser.add_argument("--keep", type=Path, help="keep the model folders below this folder")
+    add_device(parser)
+    args = parser.parse_intermixed_args(arguments)
+    row = args.name or Path(args.recipe).stem
+    dataset_sha256 = Dataset.open(args.dataset).fingerprint
+    runs = []
     with tempfile.TemporaryDirectory() as scratch:
         folders = args.keep or Path(scratch)
-        runs = [one_run(args, seed, folders / f"{name}-{seed}") for seed in args.seeds]
-    record = {
-        "recipe": args.recipe,
-        "overrides": args.overrides,
-        "dataset": args.dataset.resolve().name,
-        "dataset_sha256": Dataset.open(args.dataset).fingerprint,
-        "lingvis": lingvis.__version__,
-        "selection": "epoch of best mR on val, then test once",
-        "hardware": describe_hardware(),
-        "summary": summary(runs),
-        "runs": runs,
-    }
-    write_json(args.out / f"{name}.json", record)
-    print(name, json.dumps(record["summary"]))
+        for seed in args.seeds:
+            record = stored_run(args, row, seed, dataset_sha256)
+            if record is None:
+                record = {
+                    "name": run_name(row, seed),
+                    "study": "recipe",
+                    "row": row,
+                    "dataset": args.dataset.resolve().name,
+                    "dataset_sha256": dataset_sha256,
+                    "selection": "epoch of best mR on val, then test once",
+                    **one_run(args, seed, folders / f"{row}-{seed}"),
+                    **origin(),
+                }
+                keep_shipped(args.out, args.recipe)
+                append(args.out / RUNS, record)
+            runs.append(record)
+    print(row, json.dumps(summary(runs)))
 
 
 if __name__ == "__main__":

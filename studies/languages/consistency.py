@@ -1,39 +1,41 @@
-"""Cross-lingual consistency of trained models, and an English model asked through translations: one record.
+"""Cross-lingual consistency (CLC) of trained models, and translated queries to an English model: one record.
 
-python benchmarks/consistency.py DATASET --out results/languages/consistency.json --model smalr=RUN lingvis=RUN --english RUN
+python -m studies consistency DATASET --model smalr=RUN lingvis=RUN --english RUN
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from lingvis.evaluation.run import evaluate_runs
-from lingvis.files import write_json
-from lingvis.hardware import describe_hardware
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, Record, append, origin
 
 PROTOCOL = "flickr8k-ml-parallel"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, evaluate, append the record."""
+    parser = make_parser("consistency", __doc__)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--model", nargs="+", required=True, help="name=folder")
+    add_out(parser, "results/languages")
+    parser.add_argument("--model", nargs="+", required=True, metavar="NAME=RUN")
     parser.add_argument("--english", type=Path, required=True, help="a model of English alone")
-    args = parser.parse_args()
-    record: dict[str, Any] = {"protocol": PROTOCOL, "hardware": describe_hardware()}
+    args = parser.parse_args(arguments)
+    record: Record = {"name": "consistency", "study": "consistency", "protocol": PROTOCOL, **origin()}
+    record["models"] = {}
     for model in args.model:
         name, _, folder = model.partition("=")
         run = [Path(folder)]
-        record[name] = {"single": evaluate_runs(run, args.dataset, protocol=PROTOCOL)}
-        for how in ("mean", "learned"):
-            record[name][how] = evaluate_runs(run, args.dataset, protocol=PROTOCOL, consistency=how)
+        reports = {"single": evaluate_runs(run, args.dataset, protocol=PROTOCOL)}
+        for method in ("mean", "learned"):
+            reports[method] = evaluate_runs(run, args.dataset, protocol=PROTOCOL, consistency=method)
+        record["models"][name] = reports
     record["translate_to_en"] = evaluate_runs(
         [args.english], args.dataset, protocol=PROTOCOL, translate_to="en"
     )
-    write_json(args.out, record)
+    append(args.out / RUNS, record)
 
 
 if __name__ == "__main__":

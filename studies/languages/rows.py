@@ -1,4 +1,4 @@
-"""The rows of the tables in docs/languages.md: which recipe, with which values."""
+"""The rows of the language tables: recipes and values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ TEXT_ONLY = ("en", "de", "fr", "cs", "pt")  # those that have sentences without 
 
 @dataclass(frozen=True)
 class Row:
-    """A recipe with overrides, trained with `seeds`; val_only rows are for choosing and never see the test split."""
+    """A recipe with overrides, trained with `seeds`.
+
+    val_only: for selection, never measured on test. keep: other studies need its models.
+    """
 
     name: str
     recipe: str
@@ -26,9 +29,9 @@ def _languages(*codes: str) -> str:
 
 
 def _slower(languages: int) -> tuple[str, ...]:
-    """LIWE's schedule by the steps that a language takes part in, two at a time.
+    """LIWE's schedule counted in the steps of one language; a step has two languages.
 
-    By all steps the hardest negatives come before ten languages are learnt, and the model collapses.
+    Counted in all steps, the hardest negatives come before ten languages are learnt, and the model collapses.
     """
     share = 2 / languages
     return (f"objective.base={0.991**share:.5f}", f"terms.captions.objective.base={0.91**share:.5f}")
@@ -49,16 +52,16 @@ def _one_language() -> list[Row]:
         Row(f"embn-{lang}", "embn", (_languages(lang),), val_only=lang in NO_TEST, keep=lang == "en")
         for lang in LANGUAGES
     ]
-    # With the paper's one epoch of easy negatives five of these languages collapse, and with one caption a picture
-    # an epoch is a fifth as long.
+    # With the paper's one epoch of easy negatives five of these languages collapse. With one caption per picture an
+    # epoch is a fifth as long.
     usual = ("objective.warmup_epochs=5", "training.epochs=16")
     one_caption = ("objective.warmup_epochs=10", "training.epochs=60", "schedule.epochs=[36]")
-    given = {"en": (), "pt": (), "ar": (), "fr": one_caption, "cs": one_caption}
+    warm_up = {"en": (), "pt": (), "ar": (), "fr": one_caption, "cs": one_caption}
     return rows + [
         Row(
             f"vse_infinity-{lang}",
             "vse_infinity_region",
-            (_languages(lang), *given.get(lang, usual)),
+            (_languages(lang), *warm_up.get(lang, usual)),
             val_only=lang in NO_TEST,
         )
         for lang in LANGUAGES
@@ -66,7 +69,7 @@ def _one_language() -> list[Row]:
 
 
 def _many_languages() -> list[Row]:
-    """SMALR's tables: its own models, what they are compared with, and smaller vocabularies."""
+    """SMALR's tables: its own models, its rivals, and smaller vocabularies."""
     return [
         Row("s_liwe-1", "s_liwe", (_languages("en"), *ONE)),
         Row("s_liwe-2", "s_liwe", (_languages("en", "de"),)),
@@ -128,7 +131,7 @@ def _liwe_sizes() -> list[Row]:
 
 
 def _own() -> list[Row]:
-    """Our own recipe: with all languages, without one that is taught later, and with few annotations."""
+    """Our own recipe: with all languages, without one that is added later, and with few annotations."""
     some, whole = _languages(*TEXT_ONLY), ("data.images=1.0", "training.sampling.passes=10")
     everything = (some, *whole, "pseudo.weight=0.0", "training.graphs=true")
     return [

@@ -1,4 +1,4 @@
-"""The pooling patterns of the study, and the sizes of sets it trains and tests on."""
+"""The pooling patterns of the study, and the set sizes for training and test."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from torch import Tensor
 PATTERNS = ("A", "M-1", "M-10", "T-50%", "L")
 GROUPS = {"seen": (20, 100), "smaller": (10, 19), "larger": (101, 120)}
 LARGEST = 120
-SHOWN = 15  # the figure draws the weights of sets of this size, smaller than any that was trained on
+SHOWN = 15  # the figure draws the weights of sets of this size, smaller than in training
 
 
 def true_coefficients(pattern: str, size: int) -> list[float]:
-    """The weights a pattern gives the sorted values of a set; they sum to one.
+    """The weights that a pattern gives to the sorted values of a set; they sum to one.
 
     A: equal. M-K: equal on the K largest. T-K%: equal on the largest K percent, rounded down, at least one.
     L: falling linearly to zero at the smallest value.

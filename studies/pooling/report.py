@@ -87,6 +87,7 @@ def draw_study(result: dict[str, Any], path: Path) -> None:
 
 
 def to_csv(result: dict[str, Any]) -> str:
+    """One line per design, pattern and group of sizes: the mean RMSE and that of each seed."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["design", "pattern", "sizes", "rmse", *(f"seed {seed}" for seed in result["seeds"])])

@@ -1,30 +1,28 @@
 """The packed sort of GPO against plain `torch.sort` on the CPU, measured in turns in one run.
 
-python benchmarks/sort.py --out results/pooling
+python -m studies sort
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from lingvis.files import write_json
-from lingvis.hardware import describe_hardware
 from lingvis.pooling.sorting import sort_features
 from lingvis.types import Tokens
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, append, origin
 
 SHAPE = (128, 49, 1024)
 ROUNDS = 15
 
 
 def plain(tokens: Tokens) -> Tensor:
-    """What `sort_features` does, by torch's own sort."""
+    """The same as `sort_features`, by torch's own sort."""
     lowest = torch.finfo(tokens.values.dtype).min
     columns = tokens.values.masked_fill(~tokens.mask.unsqueeze(-1), lowest).transpose(1, 2)
     ordered = columns.sort(dim=-1, descending=True).values
@@ -33,17 +31,19 @@ def plain(tokens: Tokens) -> Tensor:
 
 
 def milliseconds(sort: Callable[[Tokens], Tensor], tokens: Tokens, backward: bool) -> float:
+    """The time of one sort, with its backward pass if asked for."""
     start = time.perf_counter()
-    found = sort(tokens)
+    ordered = sort(tokens)
     if backward:
-        found.sum().backward()  # type: ignore[no-untyped-call]
+        ordered.sum().backward()  # type: ignore[no-untyped-call]
     return 1000 * (time.perf_counter() - start)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    out = parser.parse_args().out
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure in turns, append the record."""
+    parser = make_parser("sort", __doc__)
+    add_out(parser, "results/pooling")
+    out = parser.parse_args(arguments).out
     torch.manual_seed(0)
     values, mask = torch.randn(SHAPE), torch.rand(SHAPE[:2]) < 0.8
     rows = []
@@ -56,13 +56,15 @@ def main() -> None:
         medians = {name: statistics.median(each) for name, each in times.items()}
         rows.append({"backward": backward, "ms": medians, "ratio": medians["torch.sort"] / medians["packed"]})
     record = {
+        "name": "sort",
+        "study": "sort",
         "shape": SHAPE,
         "rounds": ROUNDS,
         "statistic": "median",
-        "hardware": describe_hardware(),
+        **origin(),
         "rows": rows,
     }
-    write_json(out / "sort.json", record)
+    append(out / RUNS, record)
     print(record)
 
 

@@ -1,4 +1,4 @@
-"""Made-up collections for the search benchmark: clustered vectors, questions, and rows around them."""
+"""Made-up collections for the search benchmark: clustered vectors, queries, and rows around them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDING = 1e-5  # more than single precision loses in a product of unit vectors
 FOLDER_ROWS = 1000
 DESCRIPTION = (
     f"unit vectors, half precision; a cluster for every {ROWS_A_CLUSTER} rows, uneven, cosine about 0.5 within one; "
-    "the variance falls with the inverse of the coordinate; questions are fresh draws with as much noise again"
+    "the variance falls with the inverse of the coordinate; queries are fresh draws with as much noise again"
 )
 
 
@@ -44,7 +44,7 @@ class Clustered:
             rng = np.random.default_rng([self.seed, 2, number])
             yield self._draw(rng, min(CHUNK, self.rows - start)).astype(np.float16)
 
-    def questions(self, count: int) -> Floats:
+    def queries(self, count: int) -> Floats:
         """Queries float32 [count, dim]: as sentences do, they lie farther from the rows than those from each other."""
         rng = np.random.default_rng([self.seed, 1])
         return _unit(self._draw(rng, count) + self._noise(rng, count))
@@ -70,12 +70,12 @@ class Clustered:
         return drawn
 
 
-def least_scores(vectors: Path, questions: Floats, k: int) -> Floats:
-    """The score of the k-th best row of each question, by comparing with all rows, float32 [questions]."""
+def least_scores(vectors: Path, queries: Floats, k: int) -> Floats:
+    """The score of the k-th best row of each query, by comparing with all rows, float32 [queries]."""
     stored = np.load(vectors, mmap_mode="r")
-    best = np.full((len(questions), 0), -np.inf, np.float32)
+    best = np.full((len(queries), 0), -np.inf, np.float32)
     for start in range(0, len(stored), CHUNK):
-        scores = questions @ stored[start : start + CHUNK].astype(np.float32).T
+        scores = queries @ stored[start : start + CHUNK].astype(np.float32).T
         best = np.concatenate([best, scores], axis=1)
         if best.shape[1] > k:
             best = np.partition(best, -k, axis=1)[:, -k:]
@@ -83,12 +83,12 @@ def least_scores(vectors: Path, questions: Floats, k: int) -> Floats:
     return least
 
 
-def recall(vectors: Path, questions: Floats, found: Sequence[Ints], least: Floats, k: int) -> float:
+def recall(vectors: Path, queries: Floats, found: Sequence[Ints], least: Floats, k: int) -> float:
     """The share of the k best rows that were found; a row as good as the k-th counts as one of them."""
     stored = np.load(vectors, mmap_mode="r")
     right = 0
-    for question, rows, enough in zip(questions, found, least, strict=True):
-        scores = stored[np.unique(rows)].astype(np.float32) @ question
+    for query, rows, enough in zip(queries, found, least, strict=True):
+        scores = stored[np.unique(rows)].astype(np.float32) @ query
         right += min(k, int((scores >= enough - ROUNDING).sum()))
     return right / (k * len(found))
 

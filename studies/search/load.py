@@ -1,11 +1,10 @@
-"""Many clients at once against a real `lingvis serve`: errors, latencies, requests a second, the server's memory.
+"""Many clients at once against a real `lingvis serve`: errors, latencies, requests per second, the server's memory.
 
-python benchmarks/load.py --out results/search/load.json [--collection photos.lv] [--clients 50] [--seconds 60]
+python -m studies load [--collection photos.lv] [--clients 50] [--seconds 60]
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import http.client
 import json
@@ -17,27 +16,28 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from lingvis.files import write_json
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, append
+from studies.search.conditions import conditions
 from studies.search.measure import milliseconds
 from studies.search.memory import memory_mb
 from studies.search.model import PHRASES, make_untrained, sentences
-from studies.search.records import conditions
 from studies.search.typed import fill_collection
 
-THUMBNAILS = 4  # fetched after a search, as a page would that shows its first results
+THUMBNAILS = 4  # fetched after a search, as by a page that shows its first results
 SECONDS_TO_START = 120.0
 BETWEEN_LOOKS = 5.0
 GROWTH_SHARE, GROWTH_MB = 0.1, 50.0  # of the server's memory; more of both is a leak
-LONGEST_WAIT = 2.0  # a client that was told to come back later does so after this at most
+LONGEST_WAIT = 2.0  # most seconds that a client waits after 429
 
 
 class Client(threading.Thread):
-    """Searches, then fetches thumbnails of what it found, without a pause, until the time is over."""
+    """Searches and fetches thumbnails of the hits, without a pause, until the time is over."""
 
     def __init__(self, number: int, port: int, until: float) -> None:
         super().__init__(daemon=True)
@@ -47,16 +47,17 @@ class Client(threading.Thread):
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
     def run(self) -> None:
-        asked = sentences(list(PHRASES), 10_000)
+        """Repeat searches and thumbnails."""
+        queries = sentences(list(PHRASES), 10_000)
         while time.monotonic() < self._until:
-            query = urlencode({"q": self._random.choice(asked), "k": 20})
-            found = self._get("search", f"/api/search?{query}")
-            hits = json.loads(found)["hits"] if found is not None else []
+            query = urlencode({"q": self._random.choice(queries), "k": 20})
+            answer = self._get("search", f"/api/search?{query}")
+            hits = json.loads(answer)["hits"] if answer is not None else []
             for hit in hits[:THUMBNAILS]:
                 self._get("thumbnail", f"/api/items/{hit['id']}/thumbnail")
 
     def _get(self, kind: str, path: str) -> bytes | None:
-        """The answer, None where there is none; every one is counted by its status."""
+        """The body of the answer, None after an error; every answer is counted by its status."""
         began = time.perf_counter()
         try:
             self._connection.request("GET", path)
@@ -77,7 +78,7 @@ class Client(threading.Thread):
 
 @contextlib.contextmanager
 def served(collection: str) -> Iterator[tuple[int, int]]:
-    """The port and the process of a server that answers; it ends with the block."""
+    """A server that answers: its port and process; it ends with the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -105,22 +106,22 @@ def _wait_until_ready(server: subprocess.Popen[bytes], port: int) -> None:
     sys.exit(f"lingvis serve did not answer within {SECONDS_TO_START:.0f} s")
 
 
-def told_errors(errors: dict[str, int]) -> Iterator[str]:
+def error_problems(errors: dict[str, int]) -> Iterator[str]:
     """Answers that were neither results nor 429."""
     if errors:
         counted = ", ".join(f"{count} x {status}" for status, count in sorted(errors.items()))
         yield f"there were errors: {counted}"
 
 
-def told_growth(memory: dict[str, float]) -> Iterator[str]:
-    """Memory that the server takes after its first ten seconds; by then all that it keeps should be there."""
+def growth_problems(memory: dict[str, float]) -> Iterator[str]:
+    """Growth of the server's memory after its first ten seconds, in which everything it keeps is loaded."""
     before, after = memory["after_10_s"], memory["end"]
     if after > before * (1 + GROWTH_SHARE) and after > before + GROWTH_MB:
         yield f"the server's memory keeps growing: {before:.0f} MB after 10 s, {after:.0f} MB at the end"
 
 
 def measure(collection: str, clients: int, seconds: float) -> dict[str, Any]:
-    """Let all clients loose at once; the memory of the server is looked at from start to end."""
+    """Run all clients at once, and sample the memory of the server from start to end."""
     with served(collection) as (port, server):
         memory = {0.0: memory_mb([server])}
         start = time.monotonic()
@@ -156,25 +157,26 @@ def measure(collection: str, clients: int, seconds: float) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--collection", help="made of 100,000 pictures by default")
-    parser.add_argument("--pictures", type=int, default=100_000, help="of the collection that is made")
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, append the record; problems end with an error."""
+    parser = make_parser("load", __doc__)
+    add_out(parser, "results/search")
+    parser.add_argument("--collection", help="a made-up one by default")
+    parser.add_argument("--pictures", type=int, default=100_000, help="size of the made-up collection")
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="lingvis-load-") as folder:
         collection = args.collection
         if collection is None:
             collection = str(Path(folder) / "collection.lv")
             fill_collection(collection, make_untrained(Path(folder) / "untrained"), args.pictures)
-        found = measure(collection, args.clients, args.seconds)
+        numbers = measure(collection, args.clients, args.seconds)
     pictures = None if args.collection else args.pictures
-    record = {**conditions(benchmark="clients of lingvis serve", pictures=pictures), **found}
-    write_json(args.out, record)
-    print(json.dumps({key: record[key] for key in found}, indent=2))
-    if problems := [*told_errors(found["errors"]), *told_growth(found["memory_mb"])]:
+    about = conditions(benchmark="clients of lingvis serve", pictures=pictures)
+    append(args.out / RUNS, {"name": "load", "study": "load", **about, **numbers})
+    print(json.dumps(numbers, indent=2))
+    if problems := [*error_problems(numbers["errors"]), *growth_problems(numbers["memory_mb"])]:
         sys.exit("; ".join(problems))
 
 

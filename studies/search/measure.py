@@ -19,24 +19,22 @@ from studies.search.engines import ENGINES, Engine
 from studies.search.memory import PeakMemory, folder_mb, memory_mb
 
 K = 10
-QUESTIONS, WARM_UP = 200, 10
+QUERIES, WARM_UP = 200, 10
 BATCH, BATCHES = 100, 10
-SECONDS = 60.0  # for the questions one by one, and again for the batches; slow engines are asked fewer
+SECONDS = 60.0  # for the queries one by one, and again for the batches; slow engines are asked fewer
 FEWEST, FEWEST_BATCHES = 20, 1
 
 
-def measure_engine(
-    name: str, folder: Path, vectors: Path, questions: Floats, least: Floats
-) -> dict[str, Any]:
-    """Seconds to add and to index, milliseconds of questions, recall@10, MB in memory and on the disk.
+def measure_engine(name: str, folder: Path, vectors: Path, queries: Floats, least: Floats) -> dict[str, Any]:
+    """Seconds to add and to index, milliseconds of queries, recall@10, MB in memory and on the disk.
 
-    questions: float32 [QUESTIONS + WARM_UP, dim]; least: the score that the tenth best row of each reaches.
+    queries: float32 [QUERIES + WARM_UP, dim]; least: the score that the tenth best row of each reaches.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         built = fresh.submit(_build, name, folder, vectors).result()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        asked, rows = fresh.submit(_ask, name, folder, questions).result()
-    found = recall(vectors, questions[: len(rows)], rows, least[: len(rows)], K)
+        asked, rows = fresh.submit(_ask, name, folder, queries).result()
+    found = recall(vectors, queries[: len(rows)], rows, least[: len(rows)], K)
     return {**built, **asked, "recall_at_10": round(found, 4), "disk_mb": round(folder_mb(folder), 1)}
 
 
@@ -73,22 +71,22 @@ def _build(name: str, folder: Path, vectors: Path) -> dict[str, Any]:
     }
 
 
-def _ask(name: str, folder: Path, questions: Floats) -> tuple[dict[str, Any], list[Ints]]:
-    """Open an engine as a search does, and ask; the last questions warm it up."""
+def _ask(name: str, folder: Path, queries: Floats) -> tuple[dict[str, Any], list[Ints]]:
+    """Open an engine as a search does, and ask; the last queries warm it up."""
     empty = memory_mb([os.getpid()])
     began = time.perf_counter()
-    engine = ENGINES.get(name)(folder, questions.shape[1])
-    engine.search(questions[-1:], K)
+    engine = ENGINES.get(name)(folder, queries.shape[1])
+    engine.search(queries[-1:], K)
     first = time.perf_counter() - began
     for number in range(WARM_UP):
-        engine.search(questions[-1 - number :][:1], K)
-    times, rows = _one_by_one(engine, questions[:QUESTIONS])
-    in_batches = _batches(engine, questions[:BATCH])
+        engine.search(queries[-1 - number :][:1], K)
+    times, rows = _one_by_one(engine, queries[:QUERIES])
+    in_batches = _batches(engine, queries[:BATCH])
     memory = memory_mb(engine.processes)
     engine.close()
     asked = {
         "opened_and_first_answer_seconds": round(first, 2),
-        "questions": len(times),
+        "queries": len(times),
         "single_ms": milliseconds(times),
         "batches": len(in_batches),
         "batch_of_100_ms": milliseconds(in_batches),
@@ -98,22 +96,22 @@ def _ask(name: str, folder: Path, questions: Floats) -> tuple[dict[str, Any], li
     return asked, rows
 
 
-def _one_by_one(engine: Engine, questions: Floats) -> tuple[list[float], list[Ints]]:
+def _one_by_one(engine: Engine, queries: Floats) -> tuple[list[float], list[Ints]]:
     times: list[float] = []
     rows: list[Ints] = []
-    for question in questions:
+    for query in queries:
         began = time.perf_counter()
-        rows += engine.search(question[None], K)
+        rows += engine.search(query[None], K)
         times.append(time.perf_counter() - began)
         if len(times) >= FEWEST and sum(times) > SECONDS:
             break
     return times, rows
 
 
-def _batches(engine: Engine, questions: Floats) -> list[float]:
+def _batches(engine: Engine, queries: Floats) -> list[float]:
     times: list[float] = []
     while len(times) < BATCHES and (len(times) < FEWEST_BATCHES or sum(times) < SECONDS):
         began = time.perf_counter()
-        engine.search(questions, K)
+        engine.search(queries, K)
         times.append(time.perf_counter() - began)
     return times

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 COLUMNS = ("engine", "add s", "index s", "one ms", "100 ms", "recall@10", "MB", "peak MB", "disk MB")
 LEGEND = (
-    "one, 100: milliseconds of a question and of a hundred at once, p50 / p95; MB: memory while searching, with the "
+    "one, 100: milliseconds of a query and of a hundred at once, p50 / p95; MB: memory while searching, with the "
     "server's; peak: the most while building."
 )
 
 
-def engine_rows(record: Mapping[str, Any]) -> list[list[str]]:
-    """One row an engine, in the order of COLUMNS; what was left out says why."""
+def engine_rows(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """One row per engine, in the order of COLUMNS; engines that were left out come last, with the reason."""
     rows = [
         [
-            name,
+            each["engine"],
             f"{each['add_seconds']:,.1f}",
             f"{each['index_seconds']:,.1f}",
             _pair(each["single_ms"]),
@@ -26,14 +26,19 @@ def engine_rows(record: Mapping[str, Any]) -> list[list[str]]:
             f"{each['build_peak_mb']:,.0f}",
             f"{each['disk_mb']:,.0f}",
         ]
-        for name, each in record["engines"].items()
+        for each in records
+        if "left_out" not in each
     ]
-    return rows + [[name, reason, *[""] * (len(COLUMNS) - 2)] for name, reason in record["left_out"].items()]
+    return rows + [
+        [each["engine"], each["left_out"], *[""] * (len(COLUMNS) - 2)]
+        for each in records
+        if "left_out" in each
+    ]
 
 
 def typed_line(record: Mapping[str, Any]) -> str:
-    """The numbers of a typed question in a sentence."""
-    times, embedding = record["ms"], record["of_these_to_embed_ms"]
+    """The numbers of a typed query as a sentence."""
+    times, embedding = record["ms"], record["of_these_to_encode_ms"]
     return (
         f"From a typed sentence to ten results on {record['pictures']:,} pictures: p50 {times['p50']:.1f} ms, "
         f"p95 {times['p95']:.1f} ms over {record['sentences']} sentences, of which the text side takes "

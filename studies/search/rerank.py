@@ -1,10 +1,10 @@
-"""What a second model makes of the first 100 pictures that another one finds: recall before and after, and its time.
+"""A second model re-ranks the first 100 pictures of another one: recall before and after, and time.
 
-python benchmarks/rerank.py DATASET --first RUN --second SCAN --split test --out results/rerank
+python -m studies rerank DATASET --first RUN --second SCAN --split test
 
-The first model ranks all pictures of the split for each caption; the first 100 are ordered anew by the second model's
-score alone, and by both models' scores together, as `lingvis search --rerank` does. What that takes a user is measured
-by asking the first captions of a collection of the split's pictures.
+The first model ranks all pictures of the split for each caption. The first 100 are ordered again by the second model's
+score alone, and by both models' scores, as `lingvis search --rerank` does. The time of a search is measured with the
+first captions on a collection of the split's pictures.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,15 @@ from lingvis.data.dataset import Dataset
 from lingvis.evaluation.evaluate import embed
 from lingvis.evaluation.metrics import recalls
 from lingvis.evaluation.scorers import Scorer
-from lingvis.files import write_json
-from lingvis.hardware import describe_hardware
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import read_config
 from lingvis.model.stored import StoredEmbedder
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, append, origin
 
 Floats = NDArray[np.float32]
 ORDERS = ("first", "second", "both")
-QUESTIONS = 200
+QUERIES = 200
 
 
 def place(scores: Floats, own: int) -> int:
@@ -42,8 +43,8 @@ def place(scores: Floats, own: int) -> int:
     return int((scores >= scores[own]).sum()) - 1
 
 
-def question(first: Floats, second: Scorer, text: int, own: int) -> tuple[dict[str, int], float]:
-    """The place of the caption's own picture in every order, and the seconds of the second model."""
+def rank_query(first: Floats, second: Scorer, text: int, own: int) -> tuple[dict[str, int], float]:
+    """The place of the caption's own picture in each order, and the seconds of the second model."""
     before = place(first, own)
     if before >= TOP:
         return dict.fromkeys(ORDERS, before), 0.0
@@ -58,10 +59,10 @@ def question(first: Floats, second: Scorer, text: int, own: int) -> tuple[dict[s
     return {"first": before, "second": place(scores, at), "both": place(together, at)}, seconds
 
 
-def as_a_user(
-    dataset: Dataset, pictures: list[str], questions: list[str], args: argparse.Namespace
+def search_times(
+    dataset: Dataset, pictures: list[str], queries: list[str], args: argparse.Namespace
 ) -> dict[str, Any]:
-    """Milliseconds of whole searches of a collection, without and with re-ranking, every picture known already."""
+    """Milliseconds of whole searches of a collection, without and with re-ranking; all pictures are cached."""
     with tempfile.TemporaryDirectory() as scratch:
         photos, place = Path(scratch) / "photos", Path(scratch) / "photos.lv"
         photos.mkdir()
@@ -71,33 +72,32 @@ def as_a_user(
         collection = lingvis.Collection.open(place)
         second = Reranker.load(args.second, cache=place / "rerank")
         began = time.perf_counter()
-        for text in questions:
+        for text in queries:
             collection.search(text, lang=args.lang, rerank=second)
         warm_up = time.perf_counter() - began
-        found: dict[str, Any] = {"questions": len(questions), "first_pass_seconds": round(warm_up, 1)}
+        times: dict[str, Any] = {"queries": len(queries), "first_pass_seconds": round(warm_up, 1)}
         for name, model in (("alone_ms", None), ("reranked_ms", second)):
             spent = []
-            for text in questions:
+            for text in queries:
                 began = time.perf_counter()
                 collection.search(text, lang=args.lang, rerank=model)
                 spent.append(1000 * (time.perf_counter() - began))
-            found[name] = {"p50": statistics.median(spent), "p95": float(np.percentile(spent, 95))}
-    return found
+            times[name] = {"p50": statistics.median(spent), "p95": float(np.percentile(spent, 95))}
+    return times
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, append the record."""
+    parser = make_parser("rerank", __doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--first", type=Path, required=True)
     parser.add_argument("--second", type=Path, required=True)
     parser.add_argument("--split", default="val")
     parser.add_argument("--lang", default="en")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args()
+    add_out(parser, "results/rerank")
+    args = parser.parse_args(arguments)
     dataset = Dataset.open(args.dataset)
-    found = [
+    embedded = [
         embed(
             [StoredEmbedder.open(Embedder.load(run), dataset)],
             dataset,
@@ -106,16 +106,18 @@ def main() -> None:
         )
         for run in (args.first, args.second)
     ]
-    (pool,), (first,), (second,) = found[0].pools, found[0].scorers, found[1].scorers
+    (pool,), (first,), (second,) = embedded[0].pools, embedded[0].scorers, embedded[1].scorers
     scores = first.block(slice(None), slice(None)).T.copy()
-    asked = [question(row, second, text, pool.image_of[text]) for text, row in enumerate(scores)]
+    ranked = [rank_query(row, second, text, pool.image_of[text]) for text, row in enumerate(scores)]
     orders: dict[str, Any] = {
-        name: recalls(np.array([places[name] for places, _ in asked], np.int64)) for name in ORDERS
+        name: recalls(np.array([places[name] for places, _ in ranked], np.int64)) for name in ORDERS
     }
-    seconds = [spent for _, spent in asked if spent]
+    seconds = [spent for _, spent in ranked if spent]
     if not seconds:
         parser.error("no caption has its own picture among the first 100 of the first model")
     record = {
+        "name": args.split,
+        "study": "rerank",
         "dataset": args.dataset.resolve().name,
         "dataset_sha256": dataset.fingerprint,
         "split": args.split,
@@ -136,11 +138,10 @@ def main() -> None:
             "p50": 1000 * statistics.median(seconds),
             "p95": 1000 * float(np.percentile(seconds, 95)),
         },
-        "search": as_a_user(dataset, pool.images, pool.texts[:QUESTIONS], args),
-        "lingvis": lingvis.__version__,
-        "hardware": describe_hardware(),
+        "search": search_times(dataset, pool.images, pool.texts[:QUERIES], args),
+        **origin(),
     }
-    write_json(args.out / f"{args.split}.json", record)
+    append(args.out / RUNS, record)
     print({name: {key: round(value, 1) for key, value in each.items()} for name, each in orders.items()})
 
 

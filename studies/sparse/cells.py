@@ -1,56 +1,47 @@
-"""The runs of the sparse-annotation study: which there are, what each is trained with, and its record."""
+"""The runs of the sparse-annotation study: their annotation, the values they are trained with, and their records."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-import lingvis
 from lingvis.data.dataset import Dataset
 from lingvis.data.sparse import draw_sparse
-from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.store import FeatureStore
-from lingvis.files import write_json
-from lingvis.hardware import describe_hardware
 from lingvis.training.build import load_recipe
 from lingvis.training.identity import run_identity
-from lingvis.training.loop.log import read_log
-from studies.grid import resolved, stored_record, trained
+from studies.grid import GridSetting, TrainedCell
+from studies.records import Record
 from studies.sparse.methods import ALL
 
 RESULT = ("images", "captions", "i2t", "t2i", "mR", "rsum", "chance")
+SPLIT = "test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What all runs share.
+class SparseSetting(GridSetting):
+    """The values that all runs share.
 
-    pairs: all training captions in `lang`. tags: the detections whose labels are s_g; empty: as in a recipe's
-    pseudo.detections. wordnet: the folder of its files, with their checksum. keep: whether models stay in `work`.
+    pairs: number of training captions in `lang`. tags: the detections whose labels s_g matches; empty: the regions of
+    a recipe's pseudo.detections. wordnet: the folder of its files, with their checksum. keep: whether models stay in
+    `work`.
     """
 
-    dataset: Path
-    dataset_sha256: str
     lang: str
     features: str
     pairs: int
-    overrides: tuple[str, ...]
     tags: str
     wordnet: Path | None
     wordnet_sha256: str
-    out: Path
-    work: Path
     keep: bool
-    device: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a run learns from: a share of the images, so many captions each, drawn by a seed.
+    """The captions that a run learns from: a share of the images, `per_image` captions each, drawn by a seed.
 
     sha256: of the drawn pairs, so that a record shows that all methods had the same.
     """
@@ -63,7 +54,7 @@ class Annotation:
 
     @classmethod
     def draw(cls, dataset: Dataset, lang: str, share: float, per_image: int, seed: int) -> Annotation:
-        """As training draws it."""
+        """The annotation that training draws with the same values."""
         whole = dataset.captions("train", [lang])
         drawn = draw_sparse(whole, images=share, per_image=per_image, seed=seed).captions
         lines = [
@@ -73,54 +64,67 @@ class Annotation:
         return cls(share, per_image, seed, len(lines), digest)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+@dataclass(frozen=True)
+class SparseCell(TrainedCell):
     """One run: a method, or an ablation of A3VSE, with some annotation."""
 
-    setting: Setting
+    study: ClassVar[str] = "sparse"
+    result_keys: ClassVar[tuple[str, ...]] = RESULT
+
+    setting: SparseSetting
     method: str
     annotation: Annotation
     identity: str = ""
 
     @property
     def name(self) -> str:
-        """The name of its record and of its model folder."""
+        """Method, share of the images, captions per image and seed."""
         drawn = self.annotation
         return f"{self.method}-{drawn.share:g}x{drawn.per_image or 'all'}-{drawn.seed}"
 
     @property
-    def file(self) -> Path:
-        """Its record."""
-        return self.setting.out / "runs" / f"{self.name}.json"
+    def lang(self) -> str:
+        """The language of the captions."""
+        return self.setting.lang
+
+    @property
+    def split(self) -> str:
+        """Test."""
+        return SPLIT
+
+    @property
+    def keep(self) -> bool:
+        """Whether the model stays."""
+        return self.setting.keep
 
     @property
     def recipe(self) -> str:
-        """The recipe that is trained."""
+        """The recipe of its method."""
         return ALL[self.method].recipe
 
     def overrides(self) -> list[str]:
         """The values that its recipe is trained with.
 
-        Half the steps of all annotations make an epoch, however few there are (Huang et al. 2019, section 4.2).
+        An epoch has half the steps of all annotations, however few there are (Huang et al. 2019, section 4.2).
         """
         setting, drawn = self.setting, self.annotation
         usual = [*setting.overrides, f"data.features={json.dumps(setting.features)}"]
         batch = load_recipe(self.recipe, usual).training.batch_size
         values = [f"training.sampling.least_steps={max(1, setting.pairs // (2 * batch))}", *usual]
-        own = ALL[self.method].overrides
-        values += [each.format(tags=json.dumps(setting.tags)) for each in own]
+        values += [value.format(tags=json.dumps(setting.tags)) for value in ALL[self.method].overrides]
         if self.recipe == "a3vse" and drawn.share == 1:
             values.append("pseudo.weight=0")  # no picture is left without annotation
         values += [f'data.languages=["{setting.lang}"]', f"data.images={drawn.share}"]
         return [*values, f"data.per_image={drawn.per_image}", f"training.seed={drawn.seed}"]
 
-    def with_identity(self, dataset: Dataset, store: FeatureStore) -> Cell:
-        """The same with a digest of all that it is trained on."""
-        identity = run_identity(load_recipe(self.recipe, self.overrides()), dataset, store)
-        return Cell(self.setting, self.method, self.annotation, identity)
+    def with_identity(self, dataset: Dataset, store: FeatureStore) -> SparseCell:
+        """The same cell with a digest of everything that it is trained on."""
+        return replace(
+            self, identity=run_identity(load_recipe(self.recipe, self.overrides()), dataset, store)
+        )
 
-    def conditions(self) -> dict[str, Any]:
-        """What a record must agree with to be this cell's."""
+    def conditions(self) -> Record:
+        """Method, annotation, data and identity."""
         drawn = self.annotation
         return {
             "method": self.method,
@@ -129,45 +133,8 @@ class Cell:
             "pairs": drawn.pairs,
             "seed": drawn.seed,
             "lang": self.setting.lang,
-            "split": "test",
+            "split": self.split,
             "dataset_sha256": self.setting.dataset_sha256,
             "annotation_sha256": drawn.sha256,
             "identity": self.identity,
-            "recipe": resolved(self.recipe, self.overrides()),
         }
-
-    def record(self) -> dict[str, Any] | None:
-        """The record of an earlier call."""
-        return stored_record(self.file, self.conditions())
-
-    def run(self) -> str:
-        """Train, choose the epoch on val, measure once on test, write the record."""
-        setting = self.setting
-        folder = setting.work / self.name
-        config = trained(
-            self.recipe,
-            setting.dataset,
-            folder,
-            overrides=self.overrides(),
-            dataset_sha256=setting.dataset_sha256,
-            device=setting.device,
-        )
-        report = evaluate_runs(
-            [folder], setting.dataset, split="test", languages=[setting.lang], device=setting.device
-        )
-        found = report["languages"][setting.lang]
-        record = {
-            **self.conditions(),
-            "selection": "epoch of best mR on val, then test once",
-            "protocol": report["protocol"],
-            "result": {key: found[key] for key in RESULT},
-            "training": config["training"],
-            "parameters": config["parameters"],
-            "validation": [[row["epoch"], row["mR"]] for row in read_log(folder) if row["kind"] == "val"],
-            "lingvis": lingvis.__version__,
-            "hardware": describe_hardware(),
-        }
-        write_json(self.file, record)
-        if not setting.keep:
-            shutil.rmtree(folder)
-        return f"{self.name}: test mR {found['mR']:.1f}, {config['training']['seconds']} s"

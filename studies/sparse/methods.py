@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from studies.method import Method
 
 TAGS = "s_g"
 SWAPPED = "swap-s_g"
-ABLATED = (0.1, 5)  # the share of the images and the captions each that ablations learn from
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A system: its recipe and the values that are changed in it."""
-
-    label: str
-    recipe: str
-    overrides: tuple[str, ...] = ()
+ABLATED = (0.1, 5)  # ablations learn from this share of the images, with this number of captions each
 
 
 METHODS = {

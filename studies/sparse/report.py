@@ -9,7 +9,8 @@ from typing import Any
 
 from lingvis.files import atomic_file
 from studies.grid_report import DIRECTIONS, RECALLS, Records, draw_line, mean_spread, to_csv
-from studies.sparse.methods import ABLATED, ABLATIONS, METHODS, TAGS, Method
+from studies.method import Method
+from studies.sparse.methods import ABLATED, ABLATIONS, METHODS, TAGS
 
 PANELS = {"R@10, text -> image": ("t2i", "R@10"), "mR": ("mR",)}
 Table = tuple[list[str], list[list[str]]]

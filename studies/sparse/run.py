@@ -1,12 +1,18 @@
-"""The sparse-annotation study of A3VSE: recall against the number of annotated pairs, for several systems."""
+"""The sparse-annotation study of A3VSE: recall against the number of annotated pairs, for several systems.
+
+python -m studies sparse DATASET [--images 0.1 0.2] [--per-image 1 5] [--methods a3vse vsepp] [section.key=value ...]
+
+The dataset needs detections and region features. Runs that have a record in --out are not trained again; a stopped
+command resumes. Also writes sparse.csv and sparse.png into --out.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
+from lingvis.cli.output import print_json, print_table
 from lingvis.data.dataset import Dataset
 from lingvis.data.detections import REGIONS
 from lingvis.errors import UserError, choices
@@ -15,12 +21,15 @@ from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.wordnet import WordNet
 from lingvis.training.build import load_recipe
 from lingvis.training.run import open_with_features
-from studies.grid import raise_failed, workers
-from studies.sparse.cells import Annotation, Cell, Setting
+from studies.arguments import add_grid, add_out, make_parser
+from studies.grid import Cell, stored_records
+from studies.parallel import raise_failed, workers
+from studies.records import Record
+from studies.sparse.cells import Annotation, SparseCell, SparseSetting
 from studies.sparse.methods import ABLATED, ABLATIONS, ALL, METHODS, SWAPPED, TAGS
-from studies.sparse.report import draw_curve, sparse_csv
+from studies.sparse.report import ablation_table, draw_curve, sparse_csv, sparse_table
+from studies.sparse.tag_cell import TagCell
 from studies.sparse.tag_model import picture_tags
-from studies.sparse.tags import TagCell
 
 FEATURES = "efficientnet-lite0-region"  # for all methods, so that these differ in nothing else
 
@@ -42,13 +51,13 @@ def run_sparse_study(
     keep: bool = False,
     device: str | None = None,
     at_once: int = 1,
-) -> list[dict[str, Any]]:
-    """Records of all methods, sparsities and seeds, those of earlier calls included; writes sparse.csv and sparse.png.
+) -> list[Record]:
+    """Return the records of all methods, sparsities and seeds, with those of earlier calls; write CSV and PNG.
 
-    methods: names of METHODS or ABLATIONS; all of METHODS by default. ablations: those at their own sparsity as well.
-    images: shares of the training images; per_image: captions each, 0 for all. tags: the detections that s_g matches,
-    empty for those that a recipe takes by itself; wordnet: the folder of its data files. A run that was stopped is gone on
-    with; one that failed is told at the end, when all others are done.
+    methods: names of METHODS or ABLATIONS; all of METHODS by default. ablations: add all ablations at their own
+    sparsity. images: shares of the training images; per_image: captions each, 0 for all. tags: the detections that s_g
+    matches, empty for the regions; wordnet: the folder of its data files. A stopped run is resumed; failed runs are
+    reported after all others are done.
     """
     chosen = list(dict.fromkeys(methods)) or list(METHODS)
     _check(images, per_image, seeds, chosen, lang, at_once)
@@ -57,7 +66,7 @@ def run_sparse_study(
     dataset, store = open_with_features(dataset_path, features)
     ablated = ("a3vse", *ABLATIONS) if ablations else ()
     _check_regions(dataset, {*chosen, *ablated}, values, tags)
-    setting = Setting(
+    setting = SparseSetting(
         dataset=dataset_path,
         dataset_sha256=dataset.fingerprint,
         lang=lang,
@@ -72,25 +81,78 @@ def run_sparse_study(
         keep=keep,
         device=device,
     )
-    learnt = [method for method in ALL if method in chosen and method != TAGS]
-    grid = [(method, share, count) for share in images for count in per_image for method in learnt]
+    trained = [method for method in ALL if method in chosen and method != TAGS]
+    grid = [(method, share, count) for share in images for count in per_image for method in trained]
     grid += [(method, *ABLATED) for method in ablated]
-    cells: list[Cell | TagCell] = [TagCell(setting)] if TAGS in chosen else []
+    cells: list[Cell] = [TagCell(setting)] if TAGS in chosen else []
     for method, share, count in dict.fromkeys(grid):
         for seed in seeds:
             drawn = Annotation.draw(dataset, lang, share, count, seed)
-            cells.append(Cell(setting, method, drawn).with_identity(dataset, store))
-    missing = [cell for cell in cells if cell.record() is None]
+            cells.append(SparseCell(setting, method, drawn).with_identity(dataset, store))
+    stored = stored_records(cells, setting.file)
+    missing = [cell for cell in cells if cell.name not in stored]
     for folder in (out, work):
         check_writable(folder)
     with workers(at_once) as run_all:
         failed = run_all(missing, "sparse")
-    records = [record for cell in cells if (record := cell.record()) is not None]
+    stored = stored_records(cells, setting.file)
+    records = [stored[cell.name] for cell in cells if cell.name in stored]
     if records:
         write_text(out / "sparse.csv", sparse_csv(records))
         draw_curve(records, out / "sparse.png")
     raise_failed(failed)
     return records
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, run, print."""
+    parser = make_parser("sparse", __doc__)
+    add_grid(parser, "runs/sparse")
+    add_out(parser, "results/sparse")
+    parser.add_argument(
+        "--images", type=float, nargs="+", default=[0.1, 0.2, 0.5], help="shares of the images"
+    )
+    parser.add_argument(
+        "--per-image", type=int, nargs="+", default=[1, 2, 5], help="captions each, 0 for all"
+    )
+    parser.add_argument(
+        "--methods", nargs="+", default=[], help=f"some of {choices(ALL)}; {choices(METHODS)} by default"
+    )
+    parser.add_argument(
+        "--ablations",
+        action="store_true",
+        help="add all ablations of A3VSE, 10 %% of the images x 5 captions",
+    )
+    parser.add_argument("--lang", default=LABEL_LANGUAGE, help="language of the captions")
+    parser.add_argument("--tags", default="global", help="the detections whose labels s_g matches")
+    parser.add_argument("--wordnet", type=Path, help="WordNet's data files for s_g; letter by letter without")
+    parser.add_argument("--keep", action="store_true", help="keep the models in --work")
+    args = parser.parse_intermixed_args(arguments)
+    records = run_sparse_study(
+        args.dataset,
+        args.out,
+        images=args.images,
+        per_image=args.per_image,
+        seeds=args.seeds,
+        methods=args.methods,
+        ablations=args.ablations,
+        lang=args.lang,
+        tags=args.tags,
+        wordnet=args.wordnet,
+        overrides=args.overrides,
+        work=args.work,
+        keep=args.keep,
+        device=args.device,
+        at_once=args.at_once,
+    )
+    if args.json:
+        print_json(records)
+        return
+    print_table(f"mR, {args.lang}, split test, by annotation", *sparse_table(records))
+    columns, rows = ablation_table(records)
+    if rows:
+        print_table("A3VSE with parts left out, 10 % of the images x 5", columns, rows)
+    print(f"{args.out / 'sparse.csv'} and {args.out / 'sparse.png'} hold all numbers")
 
 
 def _check(
@@ -115,7 +177,7 @@ def _check(
         raise UserError(f"--per-image has {min(per_image)}; give 1 or more captions, or 0 for all")
     if lang != LABEL_LANGUAGE and TAGS in methods:
         raise UserError(
-            f"--lang is {lang}, but {TAGS} matches the names that detectors give, which are in {LABEL_LANGUAGE}; "
+            f"--lang is {lang}, but {TAGS} matches the labels of detectors, which are in {LABEL_LANGUAGE}; "
             f"name the other --methods"
         )
     if at_once < 1:
@@ -123,17 +185,17 @@ def _check(
 
 
 def _check_regions(dataset: Dataset, methods: Collection[str], overrides: Sequence[str], tags: str) -> None:
-    """What detectors saw is there before hours are spent on the runs that need none."""
+    """Check that all detections exist before hours are spent on the runs that need none."""
     if SWAPPED in methods and tags in ("", REGIONS):
         raise UserError(
             f"--tags is {tags!r}, but the ablation {SWAPPED} swaps the regions for other tags; name another set of "
             "detections, such as global"
         )
-    wanted = {tags} if TAGS in methods else set()
+    needed = {tags} if TAGS in methods else set()
     for name in set(methods) - {TAGS}:
-        own = [each.format(tags=json.dumps(tags)) for each in ALL[name].overrides]
-        pseudo = load_recipe(ALL[name].recipe, [*overrides, *own]).pseudo
+        changes = [value.format(tags=json.dumps(tags)) for value in ALL[name].overrides]
+        pseudo = load_recipe(ALL[name].recipe, [*overrides, *changes]).pseudo
         if pseudo.weight:
-            wanted.add(pseudo.detections)
-    for name in sorted(wanted):
+            needed.add(pseudo.detections)
+    for name in sorted(needed):
         picture_tags(dataset, name or None)

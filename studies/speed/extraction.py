@@ -1,9 +1,9 @@
 """Speed of feature extraction against its backbone alone, measured in turns in one run.
 
-The backbone alone gets random pixels that already lie in memory, in the same batches and with the same
-threads; extraction reads, decodes, encodes, stores and checksums JPEG files.
+The backbone alone gets random pixels in memory, in the same batches and with the same threads; extraction reads,
+decodes, encodes, stores and checksums JPEG files.
 
-    python benchmarks/extraction.py [--images DIR] [--count 256] [--rounds 5] [--out FILE]
+    python -m studies extraction [--images DIR --name NAME] [--count 256] [--rounds 5]
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,12 @@ import numpy as np
 import torch
 from PIL import Image
 
-import lingvis
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.extract import extract
-from lingvis.hardware import describe_hardware
+from studies.arguments import add_device, add_out, make_parser
+from studies.records import RUNS, append, origin
 
 
 def make_pictures(folder: Path, count: int, width: int, height: int) -> None:
@@ -54,7 +55,7 @@ def make_dataset(folder: Path, images: Path | None, count: int, width: int, heig
 
 @torch.inference_mode()
 def bare_rate(backbone: Backbone, count: int, batch_size: int) -> float:
-    """Pictures a second of the backbone on pixels in memory."""
+    """Pictures per second of the backbone on pixels in memory."""
     size = backbone.preprocessing.size
     pixels = torch.randn(batch_size, 3, size, size, device=backbone.device)
     pixels = pixels.contiguous(memory_format=torch.channels_last)
@@ -65,7 +66,7 @@ def bare_rate(backbone: Backbone, count: int, batch_size: int) -> float:
 
 
 def extraction_rate(dataset: Dataset, backbone: Backbone, batch_size: int, name: str) -> float:
-    """Pictures a second from files to a finished store."""
+    """Pictures per second from files to a finished store."""
     start = time.perf_counter()
     extract(dataset, backbone=backbone, batch_size=batch_size, name=name)
     return len(dataset.rows) / (time.perf_counter() - start)
@@ -87,8 +88,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     ratios = [mine / alone for mine, alone in zip(whole, bare, strict=True)]
     return {
         "benchmark": "extraction",
-        "lingvis": lingvis.__version__,
-        "hardware": describe_hardware(),
+        **origin(),
         "device": str(backbone.device),
         "threads": torch.get_num_threads(),
         "backbone": backbone.name,
@@ -102,11 +102,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Parse, measure, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, append the record."""
+    parser = make_parser("extraction", __doc__)
     parser.add_argument("--images", type=Path, help="folder of .jpg files instead of made ones")
     parser.add_argument("--count", type=int, default=256)
     parser.add_argument("--width", type=int, default=500)
@@ -114,13 +112,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--backbone", default="efficientnet-lite0")
-    parser.add_argument("--device")
-    parser.add_argument("--out", type=Path, help="also write the JSON to this file")
-    options = parser.parse_args()
-    result = json.dumps(measure(options), indent=2)
-    print(result)
-    if options.out is not None:
-        options.out.write_text(result + "\n", encoding="utf-8")
+    add_device(parser)
+    add_out(parser, "results/extraction")
+    parser.add_argument("--name", default="made", help="name of the record")
+    options = parser.parse_args(arguments)
+    record = {"name": options.name, "study": "extraction", **measure(options)}
+    append(options.out / RUNS, record)
+    print(json.dumps(record, indent=2))
 
 
 if __name__ == "__main__":

@@ -1,47 +1,46 @@
-"""Where the time of a training step goes: phases of a step, and the most expensive operations.
+"""Time of a training step by phase, and its most expensive operations.
 
-python benchmarks/step.py vse_infinity_region DATASET --out results/flickr8k-ml --steps 50 [section.key=value ...]
+python -m studies step vse_infinity_region DATASET --out results/flickr8k-ml --steps 50 [section.key=value ...]
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-import lingvis
 from lingvis.device import choose_device
-from lingvis.files import write_json
-from lingvis.hardware import describe_hardware
 from lingvis.training.build import load_recipe
 from lingvis.training.loop.optimizer import make_optimizer
 from lingvis.training.run import open_with_features, prepare
 from lingvis.types import Clock
+from studies.arguments import add_device, add_out, make_parser
+from studies.records import RUNS, append, origin
 
 WARM_UP = 5
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, append the record."""
+    parser = make_parser("step", __doc__)
     parser.add_argument("recipe")
     parser.add_argument("dataset", type=Path)
     parser.add_argument("overrides", nargs="*")
-    parser.add_argument("--out", type=Path, required=True)
+    add_out(parser, "results/flickr8k-ml")
     parser.add_argument("--name", default="step")
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--device")
-    args = parser.parse_intermixed_args()
+    add_device(parser)
+    args = parser.parse_intermixed_args(arguments)
     recipe = load_recipe(args.recipe, args.overrides)
     device = choose_device(args.device)
     dataset, store = open_with_features(args.dataset, recipe.data.features)
-    with tempfile.TemporaryDirectory() as folder:  # where pre-training keeps what it found
+    with tempfile.TemporaryDirectory() as folder:  # for the output of pre-training
         _, task, sampler = prepare(recipe, dataset, store, Path(folder), device)
     optimizer = make_optimizer(task.trained, **recipe.optimizer.model_dump())
     batches = sampler.epoch(recipe.training.seed, 0)
@@ -62,37 +61,38 @@ def main() -> None:
         optimizer.step()
         mark("clip and optimiser")
 
-    free = [batches[n % len(batches)] for n in range(args.steps)]
-    for rows in free[:WARM_UP]:
+    cycled = [batches[n % len(batches)] for n in range(args.steps)]
+    for rows in cycled[:WARM_UP]:
         step(rows, lambda name: None)
     wait()
     start = time.perf_counter()
-    for rows in free:
+    for rows in cycled:
         step(rows, lambda name: None)
     wait()
     total = (time.perf_counter() - start) / args.steps
     record = {
+        "name": args.name,
+        "study": "step",
         "recipe": args.recipe,
         "dataset": args.dataset.resolve().name,
         "dataset_sha256": dataset.fingerprint,
-        "lingvis": lingvis.__version__,
         "overrides": args.overrides,
-        "hardware": describe_hardware(),
+        **origin(),
         "batch_size": recipe.training.batch_size,
         "steps": args.steps,
         "ms_per_step": 1000 * total,
         "seconds_per_epoch": total * len(batches),
-        "phases_ms": _phases(step, free[:10], wait),
-        "operations": _operations(step, free[:5], device),
+        "phases_ms": _phases(step, cycled[:10], wait),
+        "operations": _operations(step, cycled[:5], device),
     }
-    write_json(args.out / f"{args.name}.json", record)
+    append(args.out / RUNS, record)
     print({key: record[key] for key in ("ms_per_step", "seconds_per_epoch", "phases_ms")})
     for row in record["operations"][:12]:
         print(row)
 
 
 def _phases(step: Any, batches: list[Any], wait: Callable[[], None]) -> dict[str, float]:
-    """Milliseconds of each phase, with a wait at each end: their sum is more than an unwatched step takes."""
+    """Milliseconds per phase, each ended by a wait: their sum exceeds the time of an undisturbed step."""
     spent: dict[str, float] = defaultdict(float)
     for rows in batches:
         last = time.perf_counter()
@@ -115,11 +115,11 @@ def _operations(step: Any, batches: list[Any], device: torch.device) -> list[dic
     with profile(activities=activities) as watched:
         for rows in batches:
             step(rows, lambda name: None)
-    rows_found = [
+    events = [
         (event.self_device_time_total if cuda else event.self_cpu_time_total, event.key, event.count)
         for event in watched.key_averages()
     ]
-    whole = sum(row[0] for row in rows_found) or 1
+    whole = sum(row[0] for row in events) or 1
     return [
         {
             "operation": key[:80],
@@ -127,7 +127,7 @@ def _operations(step: Any, batches: list[Any], device: torch.device) -> list[dic
             "share": time_us / whole,
             "calls": count / len(batches),
         }
-        for time_us, key, count in sorted(rows_found, reverse=True)[:15]
+        for time_us, key, count in sorted(events, reverse=True)[:15]
     ]
 
 

@@ -1,4 +1,4 @@
-"""The table of all models in ten languages, and that of queries with translations; missing rows say so."""
+"""Tables of all models in ten languages, and of queries with translations; missing rows are marked."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from studies.tables.language_scores import (
+    HUMAN,
+    LANGUAGES,
+    ON_VAL,
+    PARALLEL,
+    SIZES,
+    STUDY,
+    TESTED,
+    LanguageScores,
+    scores,
+)
 from studies.tables.markdown import millions, spread, table
-from studies.tables.records import HUMAN, LANGUAGES, ON_VAL, PARALLEL, SIZES, TESTED, Measured, Records
+from studies.tables.results import Results
 
 MISSING = "not measured"
 MARK = "†"
-# Label of a row and its records: one, or one for each language.
+# Label of a line and its rows: one, or one per language.
 ROWS: dict[str, tuple[str, ...]] = {
-    "VSE-infinity, one model a language": tuple(f"vse_infinity-{lang}" for lang in LANGUAGES),
-    "EmbN, one model a language": tuple(f"embn-{lang}" for lang in LANGUAGES),
+    "VSE-infinity, one model per language": tuple(f"vse_infinity-{lang}" for lang in LANGUAGES),
+    "EmbN, one model per language": tuple(f"embn-{lang}" for lang in LANGUAGES),
     "PAR EmbN": ("par_embn",),
     "S-LIWE, 1 language": ("s_liwe-1",),
     "S-LIWE, 2 languages": ("s_liwe-2",),
@@ -30,34 +41,34 @@ ROWS: dict[str, tuple[str, ...]] = {
     "`lingvis`": ("lingvis",),
 }
 SHORT = (
-    "VSE-infinity, one model a language",
-    "EmbN, one model a language",
+    "VSE-infinity, one model per language",
+    "EmbN, one model per language",
     "S-LIWE, 10 languages",
     "MULE",
     "SMALR",
     "`lingvis`",
 )
-READINGS = {"single": "as they are", "mean": "CLC-A", "learned": "CLC-C"}
+QUERY_METHODS = {"single": "as they are", "mean": "CLC-A", "learned": "CLC-C"}
 MODELS = {"smalr": "SMALR", "lingvis": "`lingvis`"}
 
 
-def languages_table(records: Records) -> str:
+def languages_table(results: Results) -> str:
     """The table of SMALR: mR by language, means, sizes, minutes."""
     head = ["model", *TESTED, "HA", "A", *(f"{lang} *" for lang in ON_VAL)]
     head += ["trained, M", "at test, M", "word table, M", "minutes", "seeds"]
-    rows = [[label, *cells(records.row(*names), len(head) - 1)] for label, names in ROWS.items()]
-    for label, report in _reports(records.find("consistency") or {}):
-        found = [_of(report, lang) for lang in PARALLEL] if report else [MISSING]
-        rows.append([f"{label} {MARK}", *found])
+    rows = [[label, *cells(scores(results, *names), len(head) - 1)] for label, names in ROWS.items()]
+    for label, report in _reports(results.find(STUDY, "consistency") or {}):
+        numbers = [_of(report, lang) for lang in PARALLEL] if report else [MISSING]
+        rows.append([f"{label} {MARK}", *numbers])
     return table(head, [[*row, *[""] * (len(head) - len(row))] for row in rows])
 
 
-def languages_summary(records: Records) -> str:
+def languages_summary(results: Results) -> str:
     """The best of each kind: mR by language on test, their mean, and the size."""
     head = ["model", *TESTED, "mean", "parameters, M"]
     rows = []
     for label in SHORT:
-        row = records.row(*ROWS[label])
+        row = scores(results, *ROWS[label])
         if row is None:
             rows.append([label, MISSING, *[""] * (len(head) - 2)])
         else:
@@ -67,33 +78,33 @@ def languages_summary(records: Records) -> str:
     return table(head, rows)
 
 
-def cells(row: Measured | None, width: int) -> list[str]:
-    """The numbers of a row in the order of the head."""
+def cells(row: LanguageScores | None, width: int) -> list[str]:
+    """The numbers of a line in the order of the head."""
     if row is None:
         return [MISSING, *[""] * (width - 1)]
     means = [_optional(row.average(languages)) for languages in (HUMAN, TESTED)]
     by_lang = {lang: mean(row.best(lang)) for lang in LANGUAGES}
-    found = [*(by_lang[lang] for lang in TESTED), *means, *(by_lang[lang] for lang in ON_VAL)]
+    numbers = [*(by_lang[lang] for lang in TESTED), *means, *(by_lang[lang] for lang in ON_VAL)]
     costs = [*(millions(row.sizes[name]) for name in SIZES), f"{row.minutes:.1f}"]
-    return [*found, *(costs if row.complete else [""] * len(costs)), row.seeds]
+    return [*numbers, *(costs if row.complete else [""] * len(costs)), row.seeds]
 
 
-def consistency(records: Records) -> str:
+def consistency(results: Results) -> str:
     """mR on sentences that are translations of one another."""
     rows = []
-    for label, report in _reports(records.find("consistency") or {}):
-        found = [*(_of(report, lang) for lang in PARALLEL), f"{report['A']:.1f}"] if report else [MISSING]
-        rows.append([label, *found, *[""] * (len(PARALLEL) + 1 - len(found))])
+    for label, report in _reports(results.find(STUDY, "consistency") or {}):
+        numbers = [*(_of(report, lang) for lang in PARALLEL), f"{report['A']:.1f}"] if report else [MISSING]
+        rows.append([label, *numbers, *[""] * (len(PARALLEL) + 1 - len(numbers))])
     return table(["queries", *PARALLEL, "mean"], rows)
 
 
 def _reports(record: dict[str, Any]) -> list[tuple[str, Any | None]]:
-    """Labels and reports of the ways to read a query; None for one that was not measured."""
-    found = [("EmbN, English, queries translated", record.get("translate_to_en"))]
+    """Labels and reports of the ways to encode a query; None for one that was not measured."""
+    reports = [("EmbN, English, queries translated", record.get("translate_to_en"))]
     for model, name in MODELS.items():
-        reports = record.get(model, {})
-        found += [(f"{name}, {reading}", reports.get(key)) for key, reading in READINGS.items()]
-    return found
+        of_model = record.get("models", {}).get(model, {})
+        reports += [(f"{name}, {label}", of_model.get(key)) for key, label in QUERY_METHODS.items()]
+    return reports
 
 
 def _of(report: dict[str, Any] | None, lang: str) -> str:
@@ -101,8 +112,22 @@ def _of(report: dict[str, Any] | None, lang: str) -> str:
 
 
 def mean(values: Sequence[float] | None) -> str:
+    """The mean with one decimal, empty without values."""
     return "" if values is None else f"{statistics.mean(values):.1f}"
 
 
 def _optional(values: Sequence[float] | None) -> str:
     return "" if values is None else spread(values)
+
+
+def query_speed(results: Results) -> str:
+    """Queries per second of the lingvis model on a CPU."""
+    record = results.find(STUDY, "queries")
+    if record is None:
+        return f"{MISSING.capitalize()}."
+    rows = [
+        ["queries per second, many at once", f"{record['batch_queries_per_s']:,.0f}"],
+        ["one query, median, ms", f"{record['single_ms_median']:.1f}"],
+        ["one query, 95th percentile, ms", f"{record['single_ms_p95']:.1f}"],
+    ]
+    return table([f"on {record['cores']} cores", ""], rows)

@@ -1,7 +1,4 @@
-"""Plots of the runs in many languages, as in the papers, into docs/images/.
-
-python docs/plots.py
-"""
+"""Plots of the runs in many languages, as in the papers, for docs/images/."""
 
 from __future__ import annotations
 
@@ -14,18 +11,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from lingvis.files import atomic_file
-from studies.tables.labels import place_labels
+from studies.tables.ablations import LAMBDAS, val_average
+from studies.tables.label_places import place_labels
+from studies.tables.language_scores import LANGUAGES, TESTED, scores
 from studies.tables.languages import ROWS
-from studies.tables.questions import LAMBDAS, val_average
-from studies.tables.records import LANGUAGES, TESTED, Records
+from studies.tables.results import Results
 
-# Okabe and Ito 2008: told apart by people who do not see all colours; markers differ too.
+# Okabe and Ito 2008: distinguishable for colour-blind people; markers differ too.
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#444444"
 MODELS = {"S-LIWE": ("s_liwe", ORANGE, "s"), "MULE": ("mule", BLUE, "o"), "SMALR": ("smalr", GREEN, "^")}
 COUNTS = (1, 2, 4, 6, 8, 10)
 
 
-def parameters(records: Records, figure: Figure) -> None:
+def parameters(results: Results, figure: Figure) -> None:
     """SMALR's Figure 3: A against trained parameters."""
     axes = figure.add_subplot()
     axes.set(xscale="log", xlabel="trained parameters, millions", ylabel="A: mean mR of seven languages")
@@ -41,15 +39,15 @@ def parameters(records: Records, figure: Figure) -> None:
     }
     taken: list[tuple[float, float]] = []
     for label, (colour, marker, names) in curves.items():
-        found = [point for name in [*names, "mule"] if (point := _size_and_score(records, name))]
-        if len(found) > 1:
+        curve = [point for name in [*names, "mule"] if (point := _size_and_score(results, name))]
+        if len(curve) > 1:
             axes.plot(
-                *zip(*found, strict=True), color=colour, marker=marker, markersize=5, lw=1.3, label=label
+                *zip(*curve, strict=True), color=colour, marker=marker, markersize=5, lw=1.3, label=label
             )
-            taken += found
+            taken += curve
     labelled: dict[str, tuple[float, float]] = {}
     for label, parts in ROWS.items():
-        point = _size_and_score(records, *parts)
+        point = _size_and_score(results, *parts)
         if point and parts[0].split("-")[0] not in ("threshold", "pca", "dictionary"):
             labelled[label.replace("`", "").replace(", 10 languages", "")] = point
     for label, (x, y) in labelled.items():
@@ -70,16 +68,16 @@ def parameters(records: Records, figure: Figure) -> None:
         place_labels(axes, labelled, [*taken, *labelled.values()])
 
 
-def _size_and_score(records: Records, *names: str) -> tuple[float, float] | None:
-    row = records.row(*names)
+def _size_and_score(results: Results, *names: str) -> tuple[float, float] | None:
+    row = scores(results, *names)
     score = None if row is None else row.average(TESTED)
     if row is None or score is None or not row.complete:
         return None
     return row.sizes["training"] / 1e6, statistics.mean(score)
 
 
-def languages(records: Records, figure: Figure) -> None:
-    """SMALR's Figure 1b: the mean over the languages of a model, and English alone, which all of them have."""
+def languages(results: Results, figure: Figure) -> None:
+    """SMALR's Figure 1b: the mean over the languages of a model, and English alone."""
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     panels: dict[Axes, Callable[[int], Sequence[str]]] = {
         left: lambda count: [lang for lang in LANGUAGES[:count] if lang in TESTED],
@@ -87,7 +85,7 @@ def languages(records: Records, figure: Figure) -> None:
     }
     for axes, measured in panels.items():
         for label, (name, colour, marker) in MODELS.items():
-            found = [(count, _average(records, _row(name, count), measured(count))) for count in COUNTS]
+            found = [(count, _average(results, _row(name, count), measured(count))) for count in COUNTS]
             line = [(count, score) for count, score in found if score is not None]
             if line:
                 axes.plot(*zip(*line, strict=True), color=colour, marker=marker, label=label)
@@ -100,22 +98,22 @@ def languages(records: Records, figure: Figure) -> None:
 
 
 def _row(name: str, count: int) -> str:
-    """The row of a model of so many languages."""
+    """The row of a model of `count` languages."""
     if name == "s_liwe" and count in (1, 2, 10):
         return f"s_liwe-{count}"
     return name if count == 10 else f"{name}-{count}-languages"
 
 
-def _average(records: Records, name: str, measured: Sequence[str]) -> float | None:
-    row = records.row(name)
+def _average(results: Results, name: str, measured: Sequence[str]) -> float | None:
+    row = scores(results, name)
     found = None if row is None else row.average(measured)
     return None if found is None else statistics.mean(found)
 
 
-def weights(records: Records, figure: Figure) -> None:
+def weights(results: Results, figure: Figure) -> None:
     """SMALR's Figure 4: the weight of masked cross-language modelling."""
     axes = figure.add_subplot()
-    found = {10.0**power: val_average(records, name) for power, name in LAMBDAS.items()}
+    found = {10.0**power: val_average(results, name) for power, name in LAMBDAS.items()}
     line = [(value, score) for value, score in found.items() if score is not None]
     axes.set(
         xscale="log", xlabel="weight of the masked term (lambda 2)", ylabel="mR on val, mean of ten languages"
@@ -131,7 +129,7 @@ def weights(records: Records, figure: Figure) -> None:
         low, high = min(score for _, score in line), max(score for _, score in line)
         axes.set_ylim(
             min(low - 0.5, middle - 2), max(high + 0.5, middle + 2)
-        )  # noise shall not look like a slope
+        )  # noise must not look like a slope
     axes.xaxis.set_minor_formatter(NullFormatter())
     _finish(axes, empty=not line)
 
@@ -146,23 +144,18 @@ def _finish(axes: Axes, *, empty: bool) -> None:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=GREY)
 
 
-PLOTS: dict[str, tuple[Callable[[Records, Figure], None], tuple[float, float]]] = {
+PLOTS: dict[str, tuple[Callable[[Results, Figure], None], tuple[float, float]]] = {
     "parameters.png": (parameters, (8, 5)),
     "languages.png": (languages, (8, 3.6)),
     "lambda.png": (weights, (5.5, 3.4)),
 }
 
 
-def draw(records: Records, folder: Path) -> None:
+def draw(results: Results, folder: Path) -> None:
     """All plots into a folder; the same records give the same pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, (plot, size) in PLOTS.items():
         figure = Figure(figsize=size, dpi=110, layout="constrained")
-        plot(records, figure)
+        plot(results, figure)
         with atomic_file(folder / name) as temporary:
             figure.savefig(temporary, format="png", metadata={"Software": None})
-
-
-if __name__ == "__main__":
-    root = Path(__file__).parent.parent
-    draw(Records(root / "results"), root / "docs" / "images")

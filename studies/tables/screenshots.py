@@ -1,21 +1,23 @@
-"""The README's two pictures of the search page, made again from the demo's collection that is being served.
+"""The README's two pictures of the search page, from a server of the demo's collection.
 
 lingvis serve demo/scenes.lv --port 8000
-python docs/screenshots.py http://127.0.0.1:8000
+python -m studies screenshots http://127.0.0.1:8000
 """
 
 from __future__ import annotations
 
 import shutil
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-IMAGES = Path(__file__).parent / "images"
+from studies.arguments import make_parser
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 COLUMNS = ["en:penguin", "de:Pinguin", "ar:بطريق", "ja:ペンギン"]
 SHOTS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    # file: what the browser prefers, what is asked, what must be there
+    # file: preferences of the browser, the query, an element that must exist
     "search-results.png": ({"locale": "en-US"}, {"q": "Rakete, Schloss und Hammer"}, "#grid .tile"),
     "search-compare.png": (
         {"locale": "en-US", "color_scheme": "dark"},
@@ -25,20 +27,27 @@ SHOTS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }
 
 
-def main(address: str) -> None:
+def take(address: str) -> None:
     """Write both pictures."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for name, (preferences, question, wanted) in SHOTS.items():
+        for name, (preferences, query, element) in SHOTS.items():
             page = browser.new_page(viewport={"width": 1280, "height": 800}, **preferences)
-            page.goto(f"{address}/?{urlencode(question, doseq=True)}")
-            page.wait_for_selector(wanted)
-            page.wait_for_load_state("networkidle")  # all thumbnails are there
+            page.goto(f"{address}/?{urlencode(query, doseq=True)}")
+            page.wait_for_selector(element)
+            page.wait_for_load_state("networkidle")  # all thumbnails are loaded
             page.screenshot(path=IMAGES / name)
         browser.close()
 
 
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse and take the pictures."""
+    parser = make_parser("screenshots", __doc__)
+    parser.add_argument("address", help="of the server, such as http://127.0.0.1:8000")
+    take(parser.parse_args(arguments).address.rstrip("/"))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1].rstrip("/"))
+    main()

@@ -1,21 +1,21 @@
-"""Tables of docs/performance.md: engines side by side, a typed question, clients at once, kills while indexing."""
+"""Tables of search: engines side by side, a typed query, re-ranking, clients at once, kills while indexing."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
+from studies.records import Record
 from studies.search.report import COLUMNS, LEGEND, engine_rows, typed_line
-from studies.tables.markdown import read, table
+from studies.tables.markdown import table
+from studies.tables.results import Results
 
 MISSING = "Not measured yet."
-CRASHES = ("crash.json", "crash-postgres.json")
+STUDY = "search"
+CRASHES = ("crash", "crash-postgres")
 RECALLS = ("R@1", "R@5", "R@10")
 
 
-def rerank(folder: Path) -> str:
-    """Recall before and after, and what a question takes."""
-    records = [read(folder / f"{split}.json") for split in ("val", "test")]
+def rerank(results: Results) -> str:
+    """Recall before and after re-ranking, and the time of a search."""
+    records = [results.get("rerank", split) for split in ("val", "test")]
     labels = {
         "first": "as found",
         "second": "first 100 by the second model alone",
@@ -28,45 +28,45 @@ def rerank(folder: Path) -> str:
     head = ["order", *(f"{record['split']} {key}" for record in records for key in RECALLS)]
     took = records[-1]["search"]
     times = (
-        f"A whole search of {records[-1]['pictures']:,} pictures, each known and each question asked once before, takes "
+        f"A whole search of {records[-1]['pictures']:,} pictures, all cached and each query run once before, takes "
         f"{took['alone_ms']['p50']:.0f} ms (p50; p95 {took['alone_ms']['p95']:.0f}) without, "
         f"{took['reranked_ms']['p50']:.0f} ms (p95 {took['reranked_ms']['p95']:.0f}) with re-ranking; "
-        f"{took['questions']} questions, {_machine(records[-1])}."
+        f"{took['queries']} queries, {_machine(records[-1])}."
     )
     return f"{table(head, rows)}\n\n{times}"
 
 
-def engines(folder: Path) -> str:
-    """One table for each number of vectors, small ones first."""
-    records = sorted(map(read, folder.glob("vectors-*.json")), key=lambda record: int(record["vectors"]))
+def engines(results: Results) -> str:
+    """One table per number of vectors, small ones first."""
+    records = results.where(STUDY, benchmark="search")
     if not records:
         return MISSING
     parts = []
-    for record in records:
-        what = f"**{record['vectors']:,} x {record['dim']}**, {_machine(record)}"
-        parts.append(f"{what}\n\n{table(COLUMNS, engine_rows(record))}")
-    ways = {name: each["what"] for record in records for name, each in record["engines"].items()}
-    meant = "\n".join(f"- `{name}`: {way}" for name, way in ways.items())
-    return "\n\n".join([*parts, LEGEND[0].upper() + LEGEND[1:], meant])
+    for size in sorted({record["vectors"] for record in records}):
+        of_size = [record for record in records if record["vectors"] == size]
+        head = f"**{size:,} x {of_size[0]['dim']}**, {_machine(of_size[0])}"
+        parts.append(f"{head}\n\n{table(COLUMNS, engine_rows(of_size))}")
+    summaries = {record["engine"]: record["what"] for record in records if "what" in record}
+    meaning = "\n".join(f"- `{name}`: {summary}" for name, summary in summaries.items())
+    return "\n\n".join([*parts, LEGEND[0].upper() + LEGEND[1:], meaning])
 
 
-def typed(folder: Path) -> str:
+def typed(results: Results) -> str:
     """From a typed sentence to ten results."""
-    file = folder / "typed.json"
-    return typed_line(read(file)) if file.is_file() else MISSING
+    record = results.find(STUDY, "typed")
+    return MISSING if record is None else typed_line(record)
 
 
-def load(folder: Path) -> str:
+def load(results: Results) -> str:
     """Clients of a server."""
-    file = folder / "load.json"
-    if not file.is_file():
+    record = results.find(STUDY, "load")
+    if record is None:
         return MISSING
-    record = read(file)
     statuses = ", ".join(f"{count:,} x {status}" for status, count in record["statuses"].items())
     memory = record["memory_mb"]
     rows = [
-        ["searches a second", f"{record['searches_per_second']:,.0f}"],
-        ["answers a second, with thumbnails", f"{record['answers_per_second']:,.0f}"],
+        ["searches per second", f"{record['searches_per_second']:,.0f}"],
+        ["answers per second, with thumbnails", f"{record['answers_per_second']:,.0f}"],
         *(
             [f"{kind}, ms (p50 / p95)", f"{times['p50']:.0f} / {times['p95']:.0f}"]
             for kind, times in record["ms"].items()
@@ -83,9 +83,9 @@ def load(folder: Path) -> str:
     return f"{head}\n\n" + table(["", "measured"], rows)
 
 
-def crashes(folder: Path) -> str:
+def crashes(results: Results) -> str:
     """Kills while indexing."""
-    records = [read(folder / name) for name in CRASHES if (folder / name).is_file()]
+    records = [record for name in CRASHES if (record := results.find(STUDY, name)) is not None]
     rows = [
         [
             record["store"],
@@ -108,5 +108,5 @@ def crashes(folder: Path) -> str:
     return table(head, rows) if rows else MISSING
 
 
-def _machine(record: dict[str, Any]) -> str:
+def _machine(record: Record) -> str:
     return f"{record['hardware']['cores']} cores ({record['hardware']['cpu']})"

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import statistics
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 from studies.grid_report import mean_spread
+from studies.records import Record
 from studies.sparse.report import ablation_table, sparse_table
-from studies.tables.markdown import read, table
+from studies.sparse.verdict import verdict
+from studies.tables.markdown import table
+from studies.tables.results import Results
 
+STUDY, JOINED, IDEAL, SCENES, VALIDATION = (
+    "sparse",
+    "sparse/joined",
+    "sparse/ideal",
+    "sparse/scenes",
+    "sparse/validation",
+)
 PENDING = "Not measured yet."
-# Label of a row and its record, all on val.
+# Label of a line and its row, all on val.
 CHOICE = {
     "VSE++": "vsepp",
     "VSE-infinity": "vse_infinity_region",
@@ -25,7 +34,7 @@ CHOICE = {
     "A3VSE without adversaries": "a3vse-no-adversaries",
     "A3VSE, no s": "a3vse-no-s",
 }
-# The same for all systems with word vectors to start from.
+# The same for systems that start from word vectors.
 VECTORS = {
     "VSE++": "vsepp-vectors",
     "A3VSE, adversaries x 0.1": "a3vse-vectors-weight-0.1",
@@ -35,7 +44,7 @@ VECTORS = {
     "A3VSE, no s": "a3vse-vectors-no-s",
 }
 
-# Rows on val with temperature 0.05.
+# The same with temperature 0.05.
 WEIGHTS = {
     "A3VSE, no s": "no-s",
     "A3VSE, adversaries x 0.01": "weight-0.01",
@@ -46,21 +55,21 @@ WEIGHTS = {
     "SCAN t2i": "scan_t2i",
 }
 PATIENCE = 6
-# What captions by detectors are made of, and where the runs lie: the study's, or records on val alone.
-SEMANTICS = {
-    "no s": "runs/no-s",
-    "regions of EfficientDet-Lite2": "runs/a3vse",
-    "tags of EfficientNet-lite0": "validation/s/global",
-    "both": "validation/s/raw",
-    "both, words in use instead of the names": "validation/s/low",
-    "both, words in use beside the names": "validation/s/special",
-    "the same by `features join` as it is now": "joined/runs/a3vse",
+# Sources of pseudo captions: label -> folder, and the method of a grid or the row on val.
+PSEUDO_CAPTIONS = {
+    "no s": (STUDY, "no-s"),
+    "regions of EfficientDet-Lite2": (STUDY, "a3vse"),
+    "tags of EfficientNet-lite0": (VALIDATION, "s/global"),
+    "both": (VALIDATION, "s/raw"),
+    "both, words in use instead of the names": (VALIDATION, "s/low"),
+    "both, words in use beside the names": (VALIDATION, "s/special"),
+    "the same by `features join` as it is now": (JOINED, "a3vse"),
 }
 
 
-def sparse(folder: Path) -> str:
+def sparse(results: Results) -> str:
     """Tables 1 and 5 of the paper."""
-    records = [read(file) for file in sorted(folder.glob("runs/*.json"))]
+    records = results.where(STUDY, study="sparse")
     if not records:
         return PENDING
     parts = [table(*sparse_table(records), left=3)]
@@ -68,21 +77,21 @@ def sparse(folder: Path) -> str:
     return "\n\n".join([*parts, table(head, rows)] if rows else parts)
 
 
-def sparse_gap(folder: Path) -> str:
-    """What captions by better detectors bring: test mR, mean and deviation over seeds."""
+def sparse_gap(results: Results) -> str:
+    """The gain from better pseudo captions: test mR, mean and deviation over seeds."""
     columns = {
-        "no s": ("runs", "no-s"),
-        "s of EfficientDet-Lite2": ("runs", "a3vse"),
-        "s joined with tags": ("joined/runs", "a3vse"),
-        "s of an ideal detector": ("ideal/runs", "a3vse"),
-        "VSE++": ("runs", "vsepp"),
-        "VSE-infinity": ("runs", "vse_infinity_region"),
-        "SCAN t2i": ("runs", "scan_t2i"),
+        "no s": (STUDY, "no-s"),
+        "s of EfficientDet-Lite2": (STUDY, "a3vse"),
+        "s joined with tags": (JOINED, "a3vse"),
+        "s of an ideal detector": (IDEAL, "a3vse"),
+        "VSE++": (STUDY, "vsepp"),
+        "VSE-infinity": (STUDY, "vse_infinity_region"),
+        "SCAN t2i": (STUDY, "scan_t2i"),
     }
     rows = [
         [
             f"flickr8k-ml, {share:.0%} x {count}",
-            *(_cell(folder / part, name, share, count) for part, name in columns.values()),
+            *(_cell(results, folder, name, share, count) for folder, name in columns.values()),
         ]
         for share in (0.1, 0.2)
         for count in (1, 2, 5)
@@ -91,61 +100,58 @@ def sparse_gap(folder: Path) -> str:
     rows += [
         [
             f"demo scenes, {share:.0%} x 3",
-            *(
-                _cell(folder / "scenes/runs", scenes[name], share, 3) if name in scenes else ""
-                for name in columns
-            ),
+            *(_cell(results, SCENES, scenes[name], share, 3) if name in scenes else "" for name in columns),
         ]
         for share in (0.1, 0.2)
     ]
     return table(["pictures x captions", *columns], rows)
 
 
-def sparse_short(folder: Path) -> str:
-    """Five captions of 10 and 20 % of the pictures, for those who want to know which system to take."""
+def sparse_short(results: Results) -> str:
+    """Five captions for 10 and 20 % of the pictures: a summary of the systems."""
     systems = {
-        "VSE++": ("runs", "vsepp"),
-        "VSE-infinity": ("runs", "vse_infinity_region"),
-        "SCAN t2i": ("runs", "scan_t2i"),
-        "A3VSE without captions by detectors": ("runs", "no-s"),
-        "A3VSE, captions by EfficientDet-Lite2": ("runs", "a3vse"),
-        "A3VSE, captions by EfficientDet-Lite2 and a classifier (`features join`)": ("joined/runs", "a3vse"),
+        "VSE++": (STUDY, "vsepp"),
+        "VSE-infinity": (STUDY, "vse_infinity_region"),
+        "SCAN t2i": (STUDY, "scan_t2i"),
+        "A3VSE without pseudo captions": (STUDY, "no-s"),
+        "A3VSE, pseudo captions of EfficientDet-Lite2": (STUDY, "a3vse"),
+        "A3VSE, pseudo captions of EfficientDet-Lite2 and a classifier (`features join`)": (JOINED, "a3vse"),
     }
     rows = [
-        [label, *(_cell(folder / part, name, share, 5) for share in (0.1, 0.2))]
-        for label, (part, name) in systems.items()
+        [label, *(_cell(results, folder, name, share, 5) for share in (0.1, 0.2))]
+        for label, (folder, name) in systems.items()
     ]
     return table(["system", "10 % of the pictures annotated", "20 %"], rows)
 
 
-def _cell(folder: Path, method: str, share: float, count: int) -> str:
-    files = sorted(folder.glob(f"{method}-{share:g}x{count}-?.json"))
-    return mean_spread([read(file)["result"]["mR"] for file in files])
+def _cell(results: Results, folder: str, method: str, share: float, count: int) -> str:
+    records = results.where(folder, method=method, images=share, per_image=count)
+    return mean_spread([record["result"]["mR"] for record in records])
 
 
-def sparse_choice(folder: Path) -> str:
-    """What was tried on val before the study."""
+def sparse_choice(results: Results) -> str:
+    """The systems that were compared on val before the study."""
     rows = []
-    for start, tried in (("random", CHOICE), ("word vectors", VECTORS)):
-        for label, name in tried.items():
-            runs = read(folder / "validation" / f"{name}.json")["runs"]
+    for start, systems in (("random", CHOICE), ("word vectors", VECTORS)):
+        for label, name in systems.items():
+            runs = results.seeds(VALIDATION, name)
             epochs = ", ".join(str(run["training"]["best_epoch"]) for run in runs)
             rows.append([label, start, mean_spread([_best(run) for run in runs]), epochs])
     return table(["system", "words start", "mR on val", "best epoch"], rows)
 
 
-def sparse_weights(folder: Path) -> str:
-    """How strong the adversaries may be, on val; where patience had ended a run too soon, its mR in brackets."""
+def sparse_weights(results: Results) -> str:
+    """Weights of the adversaries on val; in brackets the mR of a run that patience would have ended too soon."""
     rows = []
     for label, name in WEIGHTS.items():
-        files = [
-            folder / "validation/temperature-0.05" / f"{name}-{share}.json" for share in ("0.1", "0.2", "0.5")
+        runs = [
+            results.seeds(VALIDATION, f"temperature-0.05/{name}-{share}") for share in ("0.1", "0.2", "0.5")
         ]
-        rows.append([label, *(_patient(read(file)["runs"][0]) if file.is_file() else "" for file in files)])
+        rows.append([label, *(_patient(of_share[0]) if of_share else "" for of_share in runs)])
     return table(["mR on val", "10 %", "20 %", "50 %"], rows)
 
 
-def _patient(run: Any) -> str:
+def _patient(run: Record) -> str:
     means = [float(mean) for _, mean, _ in run["validation"]]
     best = 0
     for epoch, mean in enumerate(means):
@@ -157,83 +163,78 @@ def _patient(run: Any) -> str:
     return whole if means[best] == max(means) else f"{whole} ({means[best]:.1f})"
 
 
-def sparse_semantics(folder: Path) -> str:
-    """What captions by detectors should be made of, on val."""
+def sparse_semantics(results: Results) -> str:
+    """Sources of pseudo captions on val."""
     rows = [
-        [label, *(mean_spread(_found_on_val(folder / name, share)) for share in ("0.1", "0.2"))]
-        for label, name in SEMANTICS.items()
+        [label, *(mean_spread(_best_on_val(results, folder, name, share)) for share in (0.1, 0.2))]
+        for label, (folder, name) in PSEUDO_CAPTIONS.items()
     ]
-    return table(["A3VSE's captions by detectors: mR on val", "10 %", "20 %"], rows)
+    return table(["A3VSE's pseudo captions: mR on val", "10 %", "20 %"], rows)
 
 
-def _found_on_val(place: Path, share: str) -> list[float]:
+def _best_on_val(results: Results, folder: str, name: str, share: float) -> list[float]:
     """The best mR on val of each seed."""
-    whole = place.with_name(f"{place.name}-{share}.json")
-    if whole.is_file():
-        return [_best(run) for run in read(whole)["runs"]]
-    runs = [read(file) for file in sorted(place.parent.glob(f"{place.name}-{share}x5-?.json"))]
+    if folder == VALIDATION:
+        return [_best(run) for run in results.seeds(folder, f"{name}-{share:g}")]
+    runs = results.where(folder, method=name, images=share, per_image=5)
     return [max(mean for _, mean in run["validation"]) for run in runs]
 
 
-def suggestion(folder: Path) -> str:
+def suggestion(results: Results) -> str:
     """A suggested choice of pictures against a random one."""
-    record = read(folder / "suggest.json")
+    runs = {way: results.seeds(STUDY, f"suggest/{way}") for way in ("suggest", "random")}
+    means = {way: [run["test"]["A"] for run in of_way] for way, of_way in runs.items()}
     rows = [
         [way, *(f"{value:.1f}" for value in values), f"{statistics.mean(values):.1f}"]
-        for way, values in record["mR"].items()
+        for way, values in means.items()
     ]
-    seeds = [f"seed {run['seed']}" for run in record["runs"]["random"]]
-    made = table([f"`{record['recipe']}`, {record['images']:.0%} of the pictures", *seeds, "mean"], rows)
-    return (
-        f"{made}\n\n{record['verdict'].capitalize()}: {record['margin']:+.2f}, spread {record['spread']:.2f}."
-    )
+    first = runs["random"][0]
+    seeds = [f"seed {run['seed']}" for run in runs["random"]]
+    shown = table([f"`{first['recipe']}`, {first['images']:.0%} of the pictures", *seeds, "mean"], rows)
+    outcome = verdict(means["suggest"], means["random"])
+    return f"{shown}\n\n{outcome['verdict'].capitalize()}: {outcome['margin']:+.2f}, spread {outcome['spread']:.2f}."
 
 
-def one_language(folder: Path) -> str:
+def one_language(results: Results) -> str:
     """`lingvis_sparse` with a fifth of the pictures, and with all."""
     labels = {
-        "20": "20 % of the pictures in English, captions by detectors",
+        "20": "20 % of the pictures in English, pseudo captions of detectors",
         "alone": "20 % of the pictures in English",
         "taught": "20 % of the pictures in English, two teachers",
         "all": "all pictures in all five",
     }
-    found = {name: read(folder / f"lingvis_sparse-{name}.json") for name in labels}
-    whole = _mean(found["all"])
+    runs = {name: results.seeds(STUDY, f"lingvis_sparse-{name}") for name in labels}
+    whole = _mean(runs["all"])
     rows = [
-        [
-            label,
-            str(len(found[name]["runs"])),
-            *_languages(found[name]),
-            f"{_mean(found[name]) / whole:.0%}",
-        ]
+        [label, str(len(runs[name])), *_languages(runs[name]), f"{_mean(runs[name]) / whole:.0%}"]
         for name, label in labels.items()
     ]
-    languages = list(found["all"]["runs"][0]["test"]["languages"])
+    languages = list(runs["all"][0]["test"]["languages"])
     diagnosis = {
-        "English, captions by detectors": found["20"],
-        "English": found["alone"],
-        "English, one teacher": read(folder / "validation" / "lingvis_sparse-one-teacher.json"),
-        "English, two teachers": found["taught"],
-        "all five languages": read(folder / "validation" / "lingvis_sparse-all-languages.json"),
+        "English, pseudo captions of detectors": runs["20"],
+        "English": runs["alone"],
+        "English, one teacher": results.seeds(VALIDATION, "lingvis_sparse-one-teacher"),
+        "English, two teachers": runs["taught"],
+        "all five languages": results.seeds(VALIDATION, "lingvis_sparse-all-languages"),
     }
-    why = [[label, f"{_best(record['runs'][0]):.1f}"] for label, record in diagnosis.items()]
+    on_val = [[label, f"{_best(of_label[0]):.1f}"] for label, of_label in diagnosis.items()]
     return (
         table(["annotated", "seeds", *languages, "mean", "of all"], rows)
         + "\n\n"
-        + table(["20 % of the pictures, seed 0", "mR on val"], why)
+        + table(["20 % of the pictures, seed 0", "mR on val"], on_val)
     )
 
 
-def _languages(record: Any) -> list[str]:
-    found = [run["test"]["languages"] for run in record["runs"]]
-    means = [statistics.mean(each[lang]["mR"] for each in found) for lang in found[0]]
-    return [*(f"{value:.1f}" for value in means), f"{_mean(record):.1f}"]
+def _languages(runs: Sequence[Record]) -> list[str]:
+    tests = [run["test"]["languages"] for run in runs]
+    means = [statistics.mean(test[lang]["mR"] for test in tests) for lang in tests[0]]
+    return [*(f"{value:.1f}" for value in means), f"{_mean(runs):.1f}"]
 
 
-def _mean(record: Any) -> float:
-    runs = [[float(each["mR"]) for each in run["test"]["languages"].values()] for run in record["runs"]]
-    return statistics.mean(map(statistics.mean, runs))
+def _mean(runs: Sequence[Record]) -> float:
+    tests = [[float(scores["mR"]) for scores in run["test"]["languages"].values()] for run in runs]
+    return statistics.mean(map(statistics.mean, tests))
 
 
-def _best(run: Any) -> float:
+def _best(run: Record) -> float:
     return max(float(mean) for _, mean, _ in run["validation"])

@@ -1,64 +1,63 @@
-"""Tables of what is carried from one language to another: word spaces, FS/T1/T2, languages added later."""
+"""Tables of transfer from one language to another: word spaces, FS/T1/T2, languages added later."""
 
 from __future__ import annotations
 
 import statistics
-from pathlib import Path
 
-from studies.tables.markdown import read, table
+from studies.tables.markdown import table
+from studies.tables.results import Results
 from studies.transfer.report import transfer_table
 
 PENDING = "Not measured yet."
 
 
-def alignment(folder: Path) -> str:
+def alignment(results: Results) -> str:
     """Accuracy of word-space maps, the step that diverges, and memory."""
-    record = read(folder / "accuracy.json")
+    record = results.get("alignment", "accuracy")
     rows = []
     for row in record["rows"]:
         mean = row["mean"]
         pairs = statistics.mean(run["fitted_pairs"] for run in row["runs"])
-        asked = statistics.mean(run["held_out_words"] for run in row["runs"])
+        held_out = statistics.mean(run["held_out_words"] for run in row["runs"])
         rows.append(
             [
                 f"{row['source']}-{row['target']}",
                 {"freedict": "FreeDict", "induced": "induced from parallel sentences"}[row["dictionary"]],
                 f"{pairs:,.0f}",
-                f"{asked:,.0f}",
+                f"{held_out:,.0f}",
                 *(f"{mean[method]['nn']:.1f}" for method in ("procrustes", "rcsls")),
                 *(f"{mean[method]['csls']:.1f}" for method in ("procrustes", "rcsls")),
             ]
         )
-    head = ["pair", "dictionary", "pairs fitted", "words asked", "nearest, Procrustes", "nearest, RCSLS"]
-    made = table([*head, "CSLS, Procrustes", "CSLS, RCSLS"], rows, left=2)
-    fixed, memory = read(folder / "fixed-step.json"), read(folder / "memory.json")
+    head = ["pair", "dictionary", "pairs fitted", "words held out", "nearest, Procrustes", "nearest, RCSLS"]
+    accuracies = table([*head, "CSLS, Procrustes", "CSLS, RCSLS"], rows, left=2)
+    fixed, memory = (results.get("alignment", name) for name in ("fixed-step", "memory"))
     diverging, halved = fixed["fixed"]["objective"], fixed["halving"]["objective"]
-    megabytes, seconds = memory["peak_megabytes"]["rcsls"], memory["seconds_a_step"]
+    megabytes, seconds = memory["peak_megabytes"]["rcsls"], memory["seconds_per_step"]
     return (
         f"Percent of held-out words whose first neighbour is a translation, mean over {len(record['rows'][0]['runs'])} "
-        f"seeds, the first {record['words']:,} words of either language, {record['hardware']['cores']} cores.\n\n{made}\n\n"
+        f"seeds, the first {record['words']:,} words of either language, {record['hardware']['cores']} cores."
+        f"\n\n{accuracies}\n\n"
         f"A fixed step of {fixed['fixed']['steps'][0]:g} on {fixed['source']}-{fixed['target']}: the objective goes from "
         f"{diverging[0]:.2f} to {diverging[-1]:.2f}. With halving and roll-back it ends at {halved[-1]:.2f}.\n\n"
         f"{memory['words']:,} x {memory['words']:,} words of {memory['dim']} values, {memory['pairs']:,} pairs: "
-        f"{megabytes:.0f} MB at most, {seconds:.0f} s a step on one thread of a machine that did other work too."
+        f"{megabytes:.0f} MB at most, {seconds:.0f} s per step on one thread."
     )
 
 
-def transfer(folder: Path) -> str:
-    """One table for each pair of languages."""
+def transfer(results: Results) -> str:
+    """One table per pair of languages."""
     parts = []
-    for pair in sorted({file.parent for file in folder.glob("*-*/*.json")}):
-        records = [read(file) for file in sorted(pair.glob("*.json"))]
-        head, rows = transfer_table(records)
-        parts.append(f"**{pair.name.replace('-', ' to ')}**\n\n" + table(head, rows))
+    for source, target in sorted({(each["source"], each["target"]) for each in results.where("transfer")}):
+        head, rows = transfer_table(results.where("transfer", source=source, target=target))
+        parts.append(f"**{source} to {target}**\n\n" + table(head, rows))
     return "\n\n".join(parts) or PENDING
 
 
-def new_language(folder: Path) -> str:
-    """Languages that a model learnt later, beside the model that learnt them with the others."""
+def new_language(results: Results) -> str:
+    """Languages that were added to a model, beside a model that learnt all together."""
     rows = []
-    for file in sorted(folder.glob("*.json")):
-        record = read(file)
+    for record in results.where("new-language"):
         routes = sorted({run["route"] for run in record["runs"]})
         rows.append(
             [

@@ -1,11 +1,10 @@
 """Add a language to a model that was trained without it, and compare with a model that was trained with it.
 
-python benchmarks/add_language.py DATASET --joint RUN --without cs=RUN fr=RUN --captions 1000 --seeds 0 1 2
+python -m studies add-language DATASET --joint RUN --without cs=RUN fr=RUN --captions 1000 --seeds 0 1 2
     --vectors DATASET/vectors/captions --dictionary cs=freedict-eng-ces.index fr=freedict-eng-fra.index
-    --out results/new-language
 
-Each LANG=RUN is a model without LANG. The route and the epoch are chosen on val; the test split is looked at once for each
-seed. A language without test captions is reported on val, and the record says so.
+Each LANG=RUN is a model without LANG. Route and epoch are selected on val; test is measured once per seed. A language
+without test captions is measured on val.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import lingvis
 from lingvis.data.dataset import Dataset
 from lingvis.evaluation.run import evaluate_runs
-from lingvis.files import write_json
-from lingvis.hardware import describe_hardware
 from lingvis.new_language.run import add_language
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, append, origin
 
 KEPT = ("route", "routes", "sentences", "with_picture", "with_translation", "measured_on", "values", "seconds",
         "pictures_same", "old_sentences_same")  # fmt: skip
@@ -30,7 +29,7 @@ PIVOT = "en"  # the other side of dictionaries
 
 
 def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: str) -> dict[str, Any]:
-    """Add the language once, and measure it and every old language before and after."""
+    """Add the language once; measure it, and with the first seed every old language."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / f"{run.name}-{lang}"
         report = add_language(
@@ -46,7 +45,7 @@ def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: s
             seed=seed,
             device=args.device,
         )
-        # Old sentences are the same to the bit with every seed, as the report says; they are measured with the first.
+        # Every seed leaves old sentences the same to the bit, as the report says: one measurement is enough.
         after = measured(args, out, split, None if seed == args.seeds[0] else lang)
     return {
         "seed": seed,
@@ -67,7 +66,7 @@ def measured(args: argparse.Namespace, run: Path, split: str, lang: str | None =
         languages=[lang] if lang else None,
         device=args.device,
     )
-    return {each: found["mR"] for each, found in report["languages"].items()}
+    return {code: scores["mR"] for code, scores in report["languages"].items()}
 
 
 def record(args: argparse.Namespace, lang: str, run: Path) -> dict[str, Any]:
@@ -79,7 +78,7 @@ def record(args: argparse.Namespace, lang: str, run: Path) -> dict[str, Any]:
     old_before = measured(args, run, split)
     runs = [one_seed(args, lang, run, seed, split) for seed in args.seeds]
     after = statistics.mean(each["after"] for each in runs)
-    changes = [abs(runs[0]["old_after"][known] - found) for known, found in old_before.items()]
+    changes = [abs(runs[0]["old_after"][code] - before) for code, before in old_before.items()]
     return {
         "lang": lang,
         "model": run.resolve().name,
@@ -99,16 +98,14 @@ def record(args: argparse.Namespace, lang: str, run: Path) -> dict[str, Any]:
         "old_before": old_before,
         "largest_change_of_old": max(changes),
         "seconds": statistics.mean(each["seconds"] for each in runs),
-        "lingvis": lingvis.__version__,
-        "hardware": describe_hardware(),
+        **origin(),
         "runs": runs,
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, append one record per language."""
+    parser = make_parser("add-language", __doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--joint", type=Path, required=True)
     parser.add_argument("--without", nargs="+", required=True, metavar="LANG=RUN")
@@ -122,22 +119,23 @@ def main() -> None:
     parser.add_argument("--route", help="one route alone; all by default")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--protocol", default="all")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--name", default="{lang}", help="file name of a record, such as {lang}-300")
+    add_out(parser, "results/new-language")
+    parser.add_argument("--name", default="{lang}", help="name of a record, such as {lang}-300")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--validation-only", action="store_true", help="the test split is not looked at")
-    args = parser.parse_args()
+    parser.add_argument("--validation-only", action="store_true", help="test is not measured")
+    args = parser.parse_args(arguments)
     pairs = [pair.partition("=") for pair in args.dictionary]
     if not all(file for _, _, file in pairs):
         parser.error("--dictionary needs LANG=FILE, such as cs=freedict-eng-ces.index")
     args.dictionaries = {lang: Path(file) for lang, _, file in pairs}
     for pair in args.without:
         lang, _, run = pair.partition("=")
-        found = record(args, lang, Path(run))
-        write_json(args.out / f"{args.name.format(lang=lang)}.json", found)
+        measurement = record(args, lang, Path(run))
+        about = {"name": args.name.format(lang=lang), "study": "add-language"}
+        append(args.out / RUNS, {**about, **measurement})
         print(
-            f"{lang}: {found['zero_shot']:.1f} zero-shot, {found['after']:.1f} with {args.captions} captions, "
-            f"{found['joint']:.1f} jointly ({found['share_of_joint']:.0f} %), {found['seconds']:.0f} s",
+            f"{lang}: {measurement['zero_shot']:.1f} zero-shot, {measurement['after']:.1f} with {args.captions} captions, "
+            f"{measurement['joint']:.1f} jointly ({measurement['share_of_joint']:.0f} %), {measurement['seconds']:.0f} s",
             flush=True,
         )
 

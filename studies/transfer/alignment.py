@@ -1,8 +1,8 @@
-"""Maps between word spaces: accuracy with either kind of map, a fixed step against halving, and memory; one record each.
+"""Maps between word spaces: accuracy of both kinds of map, a fixed step against halving, and memory; one record each.
 
-python benchmarks/alignment.py accuracy VECTORS DICTIONARIES DATASET --out results/alignment/accuracy.json
-python benchmarks/alignment.py fixed-step VECTORS DICTIONARIES --langs ar --out results/alignment/fixed-step.json
-python benchmarks/alignment.py memory --out results/alignment/memory.json
+python -m studies alignment accuracy VECTORS DICTIONARIES DATASET
+python -m studies alignment fixed-step VECTORS DICTIONARIES --langs ar
+python -m studies alignment memory
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-import lingvis
 from lingvis.data.dataset import Dataset
-from lingvis.files import write_json
-from lingvis.hardware import describe_hardware
 from lingvis.text.alignment import accuracy, induce_dictionary, parallel_words, prepare
 from lingvis.text.alignment.fit import dictionary_pairs
 from lingvis.text.alignment.procrustes import orthogonal
@@ -32,6 +29,8 @@ from lingvis.text.dictionaries.read import collect, read_dictionary
 from lingvis.text.lexicon.iso639 import spellings
 from lingvis.text.vectors.store import WordVectors
 from lingvis.text.vectors.table import WordTable
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, append, origin
 
 INTO, WORDS, HELD_OUT, SEEDS, K = "en", 5000, 0.2, (0, 1, 2), 10
 FIRST_STEPS, STAGE, STAGES = (1.0, 5.0), 5, 4
@@ -39,15 +38,15 @@ Dictionary = Mapping[str, tuple[str, ...]]
 
 
 def both_directions(folder: Path, lang: str) -> tuple[Dictionary, list[str]]:
-    """FreeDict from lang into INTO, with that of the other direction turned round, and the names of the files."""
+    """FreeDict from `lang` into INTO with the reversed other direction, and the names of the files."""
     pairs: list[tuple[str, str]] = []
     files = []
     for one, other in ((lang, INTO), (INTO, lang)):
         names = [f"freedict-{a}-{b}.index" for a in spellings(one) for b in spellings(other)]
         for file in (folder / name for name in names if (folder / name).is_file()):
             files.append(file.name)
-            found = [(word, each) for word, all_ in read_dictionary(file).items() for each in all_]
-            pairs += found if one == lang else [(each, word) for word, each in found]
+            read = [(word, other) for word, others in read_dictionary(file).items() for other in others]
+            pairs += read if one == lang else [(other, word) for word, other in read]
     return collect(pairs), files
 
 
@@ -58,7 +57,7 @@ def first_words(vectors: WordVectors, lang: str) -> WordTable:
 
 
 def origins(vectors: WordVectors, langs: list[str]) -> dict[str, Any]:
-    """Where the vectors of these languages come from."""
+    """The origins of the vectors of these languages."""
     entries = vectors.manifest.languages
     return {lang: entries[lang].model_dump(mode="json", exclude_none=True) for lang in (*langs, INTO)}
 
@@ -72,13 +71,13 @@ def stages(objective: Objective, matrix: Tensor, step: float) -> Iterator[NDArra
 
 
 def usual(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of the translations of a word the most frequent one: rows are in order of frequency."""
+    """The most frequent translation of each word: rows are in order of frequency."""
     _, first = np.unique(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))][:, 0], return_index=True)
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))][first]
 
 
 def compare(source: WordTable, target: WordTable, pairs: NDArray[np.int64], seed: int) -> dict[str, Any]:
-    """Both maps on held-out words; step and number of steps are chosen on a fifth of the other words."""
+    """Both maps on held-out words; step and number of steps are selected on a fifth of the other words."""
     a, b = source.values, target.values
     learn, ask = split_words(pairs, HELD_OUT, seed)
     fit, choose = split_words(learn, HELD_OUT, seed)
@@ -144,7 +143,7 @@ def accuracy_record(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def fixed_step_record(args: argparse.Namespace) -> dict[str, Any]:
-    """The usual step of 25 kept fixed, and halved when the objective worsens, on one pair."""
+    """The usual step of 25, fixed, and halved when the objective worsens, on one pair."""
     vectors = WordVectors.open(args.vectors)
     (lang,) = args.langs
     source, target = first_words(vectors, lang), first_words(vectors, INTO)
@@ -168,7 +167,7 @@ def fixed_step_record(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def memory_record(args: argparse.Namespace) -> dict[str, Any]:
-    """RCSLS on random vectors; the peak is that of this process, which does nothing else."""
+    """RCSLS on random vectors; peak memory of this process, which does nothing else."""
     imports = peak_megabytes()
     random = np.random.default_rng(0)
     tables = []
@@ -183,20 +182,21 @@ def memory_record(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "words": args.words, "dim": 300, "pairs": args.pairs, "seed": 0, "threads": torch.get_num_threads(),
         "peak_megabytes": {"imports": imports, "prepared": prepared, "rcsls": peak_megabytes()},
-        "seconds_a_step": times[-1] - times[-2], "objective": made.objective,
+        "seconds_per_step": times[-1] - times[-2], "objective": made.objective,
     }  # fmt: skip
 
 
 def peak_megabytes() -> float:
-    """The most memory this process has had, in 10⁶ bytes; Linux counts in units of 1024."""
+    """Peak memory of this process in 10⁶ bytes; Linux counts in units of 1024."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 RECORDS = {"accuracy": accuracy_record, "fixed-step": fixed_step_record, "memory": memory_record}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, append the record."""
+    parser = make_parser("alignment", __doc__)
     commands = parser.add_subparsers(dest="name", required=True)
     for name in RECORDS:
         command = commands.add_parser(name)
@@ -207,12 +207,12 @@ def main() -> None:
             for folder in ("vectors", "dictionaries", "dataset")[: 3 if name == "accuracy" else 2]:
                 command.add_argument(folder, type=Path)
             command.add_argument("--langs", nargs="+", default=["de", "cs", "fr", "ar"])
-        command.add_argument("--out", type=Path, required=True)
+        add_out(command, "results/alignment")
         command.add_argument("--threads", type=int, default=1)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     torch.set_num_threads(args.threads)
-    record = {"lingvis": lingvis.__version__, "hardware": describe_hardware(), **RECORDS[args.name](args)}
-    write_json(args.out, record)
+    about = {"name": args.name, "study": "alignment"}
+    append(args.out / RUNS, {**about, **origin(), **RECORDS[args.name](args)})
 
 
 if __name__ == "__main__":

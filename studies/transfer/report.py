@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lingvis.files import atomic_file
 from studies.grid_report import DIRECTIONS, RECALLS, Records, draw_line, mean_spread, to_csv
-from studies.transfer.cells import METHODS
+from studies.transfer.methods import METHODS
 
 
 def transfer_csv(records: Records) -> str:

@@ -1,21 +1,31 @@
-"""The learning curve of Translator: recall against the number of captions in a new language, for FS, T1 and T2."""
+"""The learning curve of Translator: recall against the number of captions in a new language, for FS, T1 and T2.
+
+python -m studies transfer DATASET --source de --target fr [--sizes 100 1000 0] [--methods fs t1] [section.key=value ...]
+
+The dataset needs features and word vectors. Runs that have a record in --out are not trained again; a stopped command
+resumes. Also writes SOURCE-TARGET.csv and SOURCE-TARGET.png into --out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from lingvis.cli.output import print_json, print_table
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError, choices
 from lingvis.files import check_writable, write_text
 from lingvis.text.alignment import induce_dictionary, parallel_words
-from studies.grid import raise_failed, workers
-from studies.transfer.cells import METHODS, Cell, Setting, SourceRun
-from studies.transfer.report import draw_curve, transfer_csv
+from studies.arguments import add_grid, add_out, make_parser
+from studies.grid import stored_records
+from studies.parallel import raise_failed, workers
+from studies.records import Record
+from studies.transfer.cells import SourceRun, TransferCell, TransferSetting
+from studies.transfer.methods import METHODS
+from studies.transfer.report import draw_curve, transfer_csv, transfer_table
 
 
-def run_transfer_benchmark(
+def run_transfer_study(
     dataset_path: Path,
     out: Path,
     *,
@@ -29,17 +39,17 @@ def run_transfer_benchmark(
     work: Path,
     device: str | None = None,
     at_once: int = 1,
-) -> list[dict[str, Any]]:
-    """Records of all methods, sizes and seeds, those of earlier calls included; writes the pair's CSV and PNG.
+) -> list[Record]:
+    """Return the records of all methods, sizes and seeds, with those of earlier calls; write the pair's CSV and PNG.
 
-    Source models are kept in `work` for other pairs. A run that was stopped is gone on with.
+    Source models are kept in `work` for other pairs. A stopped run is resumed.
     """
     dataset = Dataset.open(dataset_path)
     chosen = list(methods) or list(METHODS)
     _check(dataset, source, target, sizes, seeds, chosen, at_once)
     for folder in (out, work):
         check_writable(folder)
-    setting = Setting(
+    setting = TransferSetting(
         dataset=dataset_path,
         dataset_sha256=dataset.fingerprint,
         source=source,
@@ -52,18 +62,68 @@ def run_transfer_benchmark(
         work=work,
         device=device,
     )
-    cells = [Cell(setting, method, size, seed) for size in sizes for seed in seeds for method in chosen]
-    missing = [cell for cell in cells if cell.record() is None]
-    if any(METHODS[cell.method].recipe == "translator_t2" for cell in missing) and dictionary is None:
+    cells = [
+        TransferCell(setting, method, size, seed) for size in sizes for seed in seeds for method in chosen
+    ]
+    stored = stored_records(cells, setting.file)
+    missing = [cell for cell in cells if cell.name not in stored]
+    if any(cell.recipe == "translator_t2" for cell in missing) and dictionary is None:
         _write_dictionary(dataset, setting)
-    sources = {cell.seed: SourceRun(setting, cell.seed) for cell in missing if METHODS[cell.method].takes}
+    sources = {cell.seed: SourceRun(setting, cell.seed) for cell in missing if cell.starts_from_source}
     with workers(at_once) as run_all:
         raise_failed(run_all(list(sources.values()), "source models"))
         raise_failed(run_all(missing, setting.pair))
-    records = [record for cell in cells if (record := cell.record()) is not None]
+    stored = stored_records(cells, setting.file)
+    records = [stored[cell.name] for cell in cells]
     write_text(out / f"{setting.pair}.csv", transfer_csv(records))
     draw_curve(records, out / f"{setting.pair}.png")
     return records
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, run, print."""
+    parser = make_parser("transfer", __doc__)
+    add_grid(parser, "runs/transfer")
+    add_out(parser, "results/transfer")
+    parser.add_argument("--source", required=True, help="the language of the model to start from, such as de")
+    parser.add_argument("--target", required=True, help="the new language, such as fr")
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=[100, 300, 1000, 3000, 0],
+        help="numbers of captions; 0 is all",
+    )
+    parser.add_argument(
+        "--methods", nargs="+", default=[], help=f"some of {choices(METHODS)}; all by default"
+    )
+    parser.add_argument(
+        "--dictionary",
+        type=Path,
+        help="from target to source, for t2; induced from parallel sentences by default",
+    )
+    args = parser.parse_intermixed_args(arguments)
+    records = run_transfer_study(
+        args.dataset,
+        args.out,
+        source=args.source,
+        target=args.target,
+        sizes=args.sizes,
+        seeds=args.seeds,
+        methods=args.methods,
+        overrides=args.overrides,
+        dictionary=args.dictionary,
+        work=args.work,
+        device=args.device,
+        at_once=args.at_once,
+    )
+    if args.json:
+        print_json(records)
+        return
+    pair = f"{args.source}-{args.target}"
+    columns, rows = transfer_table(records)
+    print_table(f"{args.source} -> {args.target}, split {records[0]['split']}, by captions", columns, rows)
+    print(f"{args.out / f'{pair}.csv'} and {args.out / f'{pair}.png'} hold all numbers")
 
 
 def _check(
@@ -85,11 +145,12 @@ def _check(
     if at_once < 1:
         raise UserError(f"--at-once is {at_once}; give 1 or more")
     dataset.captions("train", [source])
-    there = len(dataset.captions("train", [target]).texts)
+    available = len(dataset.captions("train", [target]).texts)
     for size in sizes:
-        if not 0 <= size <= there:
+        if not 0 <= size <= available:
             raise UserError(
-                f"--sizes has {size}, but {target} has {there} training captions; give up to {there}, or 0 for all"
+                f"--sizes has {size}, but {target} has {available} training captions; give up to {available}, "
+                "or 0 for all"
             )
 
 
@@ -97,11 +158,11 @@ def _captions(dataset: Dataset, split: str, lang: str) -> bool:
     return any(row.captions.get(lang) for row in dataset.rows if row.split == split)
 
 
-def _write_dictionary(dataset: Dataset, setting: Setting) -> None:
+def _write_dictionary(dataset: Dataset, setting: TransferSetting) -> None:
     """Induce the dictionary once for all runs of a pair; a line is a word and a translation."""
     if not setting.dictionary.is_file():
-        found = induce_dictionary(parallel_words(dataset, setting.target, setting.source))
+        induced = induce_dictionary(parallel_words(dataset, setting.target, setting.source))
         write_text(
             setting.dictionary,
-            "".join(f"{word}\t{other}\n" for word, others in found.items() for other in others),
+            "".join(f"{word}\t{other}\n" for word, others in induced.items() for other in others),
         )

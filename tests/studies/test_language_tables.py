@@ -1,31 +1,50 @@
-"""The tables, claims and plots of docs/languages.md say what the records say, also while some are missing."""
+"""Tables, claims and plots of the study of languages agree with the records, also while some are missing."""
 
 from __future__ import annotations
 
-import importlib
-import json
 import statistics
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from studies.languages.rows import ROWS as TRAINED
+from studies.records import RUNS, append
+from studies.tables import ablations, generate, languages, plots
+from studies.tables.claims import claims
+from studies.tables.label_places import place_labels
+from studies.tables.language_scores import ELSEWHERE
+from studies.tables.results import Results
+
 TESTED = ("en", "de", "fr", "cs", "pt", "zh", "ar")
 LANGUAGES = (*TESTED, "ug", "bo", "mn")
+LANGUAGE_BLOCKS = (
+    "claims",
+    "consistency",
+    "dictionary-coverage",
+    "dictionary-rules",
+    "exploration",
+    "lambda",
+    "languages-summary",
+    "languages-table",
+    "latent",
+    "lingvis-speed",
+    "liwe-sizes",
+    "plateaus",
+    "search-log",
+)
 
 
-@pytest.fixture
-def docs() -> Callable[[str], ModuleType]:
-    """Modules of studies/tables by name."""
-    return lambda name: importlib.import_module(f"studies.tables.{name}")
-
-
-def write(results: Path, name: str, *seeds: dict[str, float], training: int = 10_000_000) -> None:
-    """A record with an mR for each language and seed; val is one point above test."""
-    runs = []
+def write(
+    results: Path,
+    row: str,
+    *seeds: dict[str, float],
+    training: int = 10_000_000,
+    folder: str = "languages",
+    caveats: tuple[str, ...] = (),
+) -> None:
+    """A record per seed with an mR per language; val is one point above test."""
     for seed, scores in enumerate(seeds):
         test = {
             lang: {"mR": mr, "i2t": {"R@1": mr, "R@10": mr + 1}, "t2i": {"R@1": mr + 2, "R@10": mr + 3}}
@@ -33,6 +52,8 @@ def write(results: Path, name: str, *seeds: dict[str, float], training: int = 10
             if lang in TESTED
         }
         run: dict[str, Any] = {
+            "name": f"{row}/{seed}",
+            "row": row,
             "seed": seed,
             "training": {"seconds": 120.0 + 60 * seed},
             "parameters": {
@@ -43,11 +64,9 @@ def write(results: Path, name: str, *seeds: dict[str, float], training: int = 10
                 "table": 500,
             },
             "validation_languages": {lang: mr + 1 for lang, mr in scores.items()},
+            "caveats": list(caveats),
         }
-        runs.append(run | ({"test": {"languages": test}} if test else {}))
-    path = results / "languages" / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"runs": runs}))
+        append(results / folder / RUNS, run | ({"test": {"languages": test}} if test else {}))
 
 
 def flat(score: float) -> dict[str, float]:
@@ -61,15 +80,15 @@ def lines(text: str) -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(head, row, strict=True)) for row in rows}
 
 
-def verdict(claims: str, start: str) -> tuple[str, str]:
-    found = next(row for claim, row in lines(claims).items() if claim.startswith(start))
+def verdict(decided: str, start: str) -> tuple[str, str]:
+    found = next(row for claim, row in lines(decided).items() if claim.startswith(start))
     return found["verdict"], found["measured"]
 
 
-def test_a_row_of_several_seeds(docs: Any, tmp_path: Path) -> None:
+def test_a_row_of_several_seeds(tmp_path: Path) -> None:
     first, second = ({lang: base + 2 * n for n, lang in enumerate(LANGUAGES)} for base in (30.0, 32.0))
     write(tmp_path, "smalr", first, second)
-    row = lines(docs("languages").languages_table(docs("records").Records(tmp_path)))["SMALR"]
+    row = lines(languages.languages_table(Results(tmp_path)))["SMALR"]
     a = [statistics.mean(each[lang] for lang in TESTED) for each in (first, second)]
     ha = [statistics.mean(each[lang] for lang in TESTED[:6]) for each in (first, second)]
     assert row["A"] == f"{statistics.mean(a):.1f} ± {statistics.stdev(a):.1f}"
@@ -79,20 +98,19 @@ def test_a_row_of_several_seeds(docs: Any, tmp_path: Path) -> None:
     assert (row["trained, M"], row["at test, M"], row["minutes"], row["seeds"]) == ("10.0", "7.0", "2.5", "2")
 
 
-def test_models_of_one_language_are_summed_once_all_are_there(docs: Any, tmp_path: Path) -> None:
-    records = docs("records").Records(tmp_path)
+def test_models_of_one_language_are_summed_once_all_are_there(tmp_path: Path) -> None:
     for lang in LANGUAGES[:-1]:
         write(tmp_path, f"embn-{lang}", {lang: 30.0})
-    partial = lines(docs("languages").languages_table(records))["EmbN, one model a language"]
+    partial = lines(languages.languages_table(Results(tmp_path)))["EmbN, one model per language"]
     assert (partial["A"], partial["mn *"], partial["trained, M"], partial["minutes"]) == ("30.0", "", "", "")
     write(tmp_path, "embn-mn", {"mn": 30.0})
-    whole = lines(docs("languages").languages_table(records))["EmbN, one model a language"]
+    whole = lines(languages.languages_table(Results(tmp_path)))["EmbN, one model per language"]
     assert (whole["mn *"], whole["trained, M"], whole["minutes"]) == ("31.0", "100.0", "20.0")
 
 
-def test_no_mean_without_all_its_languages(docs: Any, tmp_path: Path) -> None:
+def test_no_mean_without_all_its_languages(tmp_path: Path) -> None:
     write(tmp_path, "s_liwe-2", {"en": 30.0, "de": 20.0})
-    row = lines(docs("languages").languages_table(docs("records").Records(tmp_path)))["S-LIWE, 2 languages"]
+    row = lines(languages.languages_table(Results(tmp_path)))["S-LIWE, 2 languages"]
     assert (row["en"], row["de"], row["A"], row["HA"]) == ("30.0", "20.0", "", "")
 
 
@@ -107,143 +125,158 @@ def test_no_mean_without_all_its_languages(docs: Any, tmp_path: Path) -> None:
         ([30.0, 32.0], [30.0, 30.1], "undecided"),  # 0.95 against 2 * sqrt(2 / 2 + 0.005 / 2) = 2.0
     ],
 )
-def test_verdicts(docs: Any, tmp_path: Path, hem: list[float], la: list[float], expected: str) -> None:
+def test_verdicts(tmp_path: Path, hem: list[float], la: list[float], expected: str) -> None:
     write(tmp_path, "hem", *map(flat, hem))
     write(tmp_path, "la", *map(flat, la))
-    found, numbers = verdict(docs("claims").claims(docs("records").Records(tmp_path)), "HEM is better")
+    found, numbers = verdict(claims(Results(tmp_path)), "HEM is better")
     assert found == expected
     assert f"(seeds: {len(hem)} and {len(la)})" in numbers
 
 
-def test_a_claim_without_its_records_is_not_measured(docs: Any, tmp_path: Path) -> None:
+def test_a_claim_without_its_records_is_not_measured(tmp_path: Path) -> None:
     write(tmp_path, "hem", flat(40.0))
-    claims = lines(docs("claims").claims(docs("records").Records(tmp_path)))
-    assert {row["verdict"] for row in claims.values()} == {"not measured"}
+    decided = lines(claims(Results(tmp_path)))
+    assert {row["verdict"] for row in decided.values()} == {"not measured"}
 
 
 @pytest.mark.parametrize(("own", "expected"), [(42.9, "refuted"), (43.1, "confirmed")])
-def test_the_goal_is_three_points_above_the_best_row(
-    docs: Any, tmp_path: Path, own: float, expected: str
-) -> None:
-    for names in docs("languages").ROWS.values():
+def test_the_goal_is_three_points_above_the_best_row(tmp_path: Path, own: float, expected: str) -> None:
+    for names in languages.ROWS.values():
         for name in names:
             write(tmp_path, name, flat(38.0) if len(names) == 1 else {name.split("-")[1]: 38.0})
-    english = tmp_path / "flickr8k-ml" / "vse_infinity_region.json"
-    english.parent.mkdir()
-    (tmp_path / "languages" / "vse_infinity-en.json").rename(english)
+    write(tmp_path, "vse_infinity_region", {"en": 38.0}, folder="flickr8k-ml")
     write(tmp_path, "hem", flat(40.0))
     write(tmp_path, "lingvis", flat(own))
-    claims = docs("claims").claims(docs("records").Records(tmp_path))
-    found, numbers = verdict(claims, "`lingvis` has an A")
+    decided = claims(Results(tmp_path))
+    found, numbers = verdict(decided, "`lingvis` has an A")
     assert found == expected
     assert f"`lingvis` {own}, HEM 40.0: +{own - 40:.1f}" in numbers
-    assert verdict(claims, "`lingvis` is better in every")[0] == "confirmed"
+    assert verdict(decided, "`lingvis` is better in every")[0] == "confirmed"
     write(tmp_path, "vse_infinity-cs", {"cs": own + 2})
-    claims = docs("claims").claims(docs("records").Records(tmp_path))
-    assert verdict(claims, "`lingvis` is better in every")[0] == "refuted"
-    (tmp_path / "languages" / "mule.json").unlink()
-    claims = docs("claims").claims(docs("records").Records(tmp_path))
+    decided = claims(Results(tmp_path))
+    assert verdict(decided, "`lingvis` is better in every")[0] == "refuted"
+    file = tmp_path / "languages" / RUNS
+    kept = [line for line in file.read_text().splitlines(keepends=True) if '"mule/' not in line]
+    file.write_text("".join(kept))
+    decided = claims(Results(tmp_path))
     so_far = "refuted" if expected == "refuted" else "confirmed so far, 17 of 18 measured"
-    assert verdict(claims, "`lingvis` has an A")[0] == so_far
+    assert verdict(decided, "`lingvis` has an A")[0] == so_far
 
 
-def test_parameters_are_compared_exactly(docs: Any, tmp_path: Path) -> None:
+def test_parameters_are_compared_exactly(tmp_path: Path) -> None:
     write(tmp_path, "mule", flat(40.0), training=100_000_000)
     for size, expected in ((20_000_000, "confirmed"), (30_000_000, "refuted")):
         write(tmp_path, "smalr", flat(40.0), training=size)
-        found, numbers = verdict(
-            docs("claims").claims(docs("records").Records(tmp_path)), "SMALR has a fifth"
-        )
+        found, numbers = verdict(claims(Results(tmp_path)), "SMALR has a fifth")
         assert found == expected
         assert f"{size / 1e8:.2f} of it" in numbers
 
 
-def test_consistency(docs: Any, tmp_path: Path) -> None:
+def test_consistency(tmp_path: Path) -> None:
     def report(score: float) -> dict[str, Any]:
         return {"languages": {lang: {"mR": score} for lang in TESTED[:5]}, "A": score}
 
-    (tmp_path / "languages").mkdir()
-    record = {"smalr": {"single": report(40.0), "mean": report(44.0), "learned": report(44.5)}}
-    (tmp_path / "languages" / "consistency.json").write_text(json.dumps(record))
-    records = docs("records").Records(tmp_path)
-    table = lines(docs("languages").consistency(records))
+    reports = {"single": report(40.0), "mean": report(44.0), "learned": report(44.5)}
+    append(tmp_path / "languages" / RUNS, {"name": "consistency", "models": {"smalr": reports}})
+    results = Results(tmp_path)
+    table = lines(languages.consistency(results))
     assert table["SMALR, CLC-C"]["fr"] == table["SMALR, CLC-C"]["mean"] == "44.5"
     assert table["`lingvis`, CLC-A"]["en"] == "not measured"
-    claims = docs("claims").claims(records)
-    assert verdict(claims, "CLC-A is better than none, SMALR")[0] == "confirmed"
-    assert verdict(claims, "CLC-C at least equals CLC-A, SMALR")[0] == "undecided"
+    decided = claims(results)
+    assert verdict(decided, "CLC-A is better than none, SMALR")[0] == "confirmed"
+    assert verdict(decided, "CLC-C at least equals CLC-A, SMALR")[0] == "undecided"
 
 
-def test_sizes_of_liwe_count_the_words_alone(docs: Any, tmp_path: Path) -> None:
+def test_sizes_of_liwe_count_the_words_alone(tmp_path: Path) -> None:
     from lingvis.text.encoders import GRU
 
     shared = sum(each.numel() for each in GRU(input_dim=300, dim=1024, bidirectional=True).parameters())
     write(tmp_path, "s_liwe-1", {"en": 30.0})
-    table = lines(docs("questions").liwe_sizes(docs("records").Records(tmp_path)))
+    table = lines(ablations.liwe_sizes(Results(tmp_path)))
     row = table["LIWE (384, 448)"]
     assert row["word values, M"] == f"{(9_000_000 - shared) / 1e6:.2f}"
     assert (row["i2t R@1"], row["t2i R@10"], row["mR"], row["times fewer"]) == ("30.0", "33.0", "30.0", "")
     assert table["LIWE (128, 256)"]["i2t R@1"] == "not measured"
 
 
-def test_the_weight_of_masking_is_read_on_val(docs: Any, tmp_path: Path) -> None:
+def test_the_weight_of_masking_is_read_on_val(tmp_path: Path) -> None:
     write(tmp_path, "smalr-lambda-2", {lang: 30.0 + n for n, lang in enumerate(LANGUAGES)})
-    table = lines(docs("questions").lambdas(docs("records").Records(tmp_path)))
+    table = lines(ablations.lambdas(Results(tmp_path)))
     column = "mR on val, mean of ten languages"
     assert (table["1e-2"][column], table["1e-1"][column]) == ("35.5", "not measured")
 
 
-def test_every_record_that_is_read_is_a_row_that_is_trained(docs: Any) -> None:
-    trained, elsewhere = importlib.import_module("studies.languages.rows").ROWS, docs("records").ELSEWHERE
-    read = {name for names in docs("languages").ROWS.values() for name in names}
-    read |= {*docs("questions").LIWE.values(), *docs("questions").LAMBDAS.values(), "la-no-exploration"}
-    plots = docs("plots")
+def test_every_record_that_is_read_is_a_row_that_is_trained() -> None:
+    read = {name for names in languages.ROWS.values() for name in names}
+    read |= {*ablations.LIWE.values(), *ablations.LAMBDAS.values(), "la-no-exploration"}
     read |= {
         plots._row(name, count)
         for name, *_ in plots.MODELS.values()
         for count in plots.COUNTS
         if (name, count) not in (("mule", 1), ("smalr", 1))
     }
-    assert read - set(elsewhere) <= set(trained)
+    assert read - set(ELSEWHERE) <= set(TRAINED)
 
 
-def test_the_summary_has_the_means_of_seven_languages(docs: Any, tmp_path: Path) -> None:
+def test_the_summary_has_the_means_of_seven_languages(tmp_path: Path) -> None:
     write(tmp_path, "smalr", {lang: 30.0 + n for n, lang in enumerate(LANGUAGES)})
-    row = lines(docs("languages").languages_summary(docs("records").Records(tmp_path)))["SMALR"]
+    row = lines(languages.languages_summary(Results(tmp_path)))["SMALR"]
     assert [row[lang] for lang in TESTED] == ["30.0", "31.0", "32.0", "33.0", "34.0", "35.0", "36.0"]
     assert (row["mean"], row["parameters, M"]) == ("33.0", "10.0")
 
 
-def test_blocks_and_plots_without_any_record(docs: Any, tmp_path: Path) -> None:
-    records = docs("records").Records(tmp_path)
-    for name, block in docs("generate").LANGUAGES.items():
-        assert "not measured" in block(records).lower(), name
-    docs("plots").draw(records, tmp_path / "images")
-    assert {path.name for path in (tmp_path / "images").iterdir()} == set(docs("plots").PLOTS)
+def test_blocks_and_plots_without_any_record(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    for name in LANGUAGE_BLOCKS:
+        assert "not measured" in generate.BLOCKS[name](results).lower(), name
+    plots.draw(results, tmp_path / "images")
+    assert {path.name for path in (tmp_path / "images").iterdir()} == set(plots.PLOTS)
 
 
-def test_plots_are_small_and_repeat_themselves(docs: Any, tmp_path: Path) -> None:
+def test_plots_are_small_and_repeat_themselves(tmp_path: Path) -> None:
     for n, name in enumerate(
         ("mule", "pca-50", "threshold-5", "smalr", "smalr-2-languages", "smalr-lambda-3")
     ):
         write(tmp_path, name, flat(30.0 + n), training=(n + 1) * 10_000_000)
-    records = docs("records").Records(tmp_path)
+    results = Results(tmp_path)
     for folder in ("one", "two"):
-        docs("plots").draw(records, tmp_path / folder)
-    for name in docs("plots").PLOTS:
+        plots.draw(results, tmp_path / folder)
+    for name in plots.PLOTS:
         drawn = (tmp_path / "one" / name).read_bytes()
         assert len(drawn) < 120_000
         assert drawn == (tmp_path / "two" / name).read_bytes()
 
 
-def test_labels_of_crowded_points_do_not_overlap(docs: Any) -> None:
+def test_labels_of_crowded_points_do_not_overlap() -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 5))
     axes = figure.add_subplot()
     points = {f"model {n}": (1 + 0.01 * n, 1 + 0.01 * (n % 2)) for n in range(5)}
     axes.set(xlim=(0.9, 1.2), ylim=(0.9, 1.2))
-    docs("labels").place_labels(axes, points, list(points.values()))
+    place_labels(axes, points, list(points.values()))
     boxes = [text.get_window_extent() for text in axes.texts]
     assert len(boxes) == len(points)
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_caveats_stand_below_a_block_with_the_rows_that_they_concern(tmp_path: Path) -> None:
+    write(tmp_path, "hem", flat(40.0), caveats=("typed in", "times: measured beside tests"))
+    write(tmp_path, "la", flat(40.0), caveats=("typed in",))
+    write(tmp_path, "mule", flat(40.0), flat(41.0), caveats=("times: measured beside tests",))
+    page = "<!-- results:{0} -->\nold\n<!-- /results:{0} -->\n"
+    timed = generate.fill(page.format("languages-table"), Results(tmp_path))
+    assert timed.splitlines()[-5:] == [
+        "",
+        "Caveats of these numbers:",
+        "- times: measured beside tests (`mule`, `hem`)",
+        "- typed in (`la`, `hem`)",
+        "<!-- /results:languages-table -->",
+    ]
+    untimed = generate.fill(page.format("languages-summary"), Results(tmp_path))
+    assert "beside tests" not in untimed and "old" not in untimed
+    assert "Caveats" not in generate.fill(page.format("claims"), Results(tmp_path), caveats=False)
+    results = Results(tmp_path)
+    results.seeds("languages", "hem")
+    assert results.take_caveats(times=False) == "Caveats of these numbers:\n- typed in"
+    assert results.take_caveats(times=False) == ""

@@ -42,31 +42,31 @@ def test_vectors_are_clustered_and_questions_lie_farther_off() -> None:
     stored = np.concatenate(list(made.chunks())).astype(np.float32)
     among = stored @ stored.T
     np.fill_diagonal(among, -1)
-    asked = made.questions(100) @ stored.T
+    asked = made.queries(100) @ stored.T
     assert np.median(among.max(axis=1)) > 0.6  # a neighbour in the same cluster
     assert np.median(among) < 0.2
     assert 0.4 < np.median(asked.max(axis=1)) < np.median(among.max(axis=1)) - 0.1
 
 
 def test_least_score_is_that_of_the_tenth_best(vectors: Path) -> None:
-    questions = Clustered(1000, 32).questions(5)
-    scores = questions @ np.load(vectors).astype(np.float32).T
+    queries = Clustered(1000, 32).queries(5)
+    scores = queries @ np.load(vectors).astype(np.float32).T
     naive = [sorted(row, reverse=True)[9] for row in scores.tolist()]
-    np.testing.assert_allclose(least_scores(vectors, questions, 10), naive, atol=1e-6)
+    np.testing.assert_allclose(least_scores(vectors, queries, 10), naive, atol=1e-6)
 
 
 def test_recall_counts_right_rows_once(vectors: Path) -> None:
-    questions = Clustered(1000, 32).questions(4)
-    least = least_scores(vectors, questions, 10)
-    order = np.argsort(-(questions @ np.load(vectors).astype(np.float32).T), axis=1)
+    queries = Clustered(1000, 32).queries(4)
+    least = least_scores(vectors, queries, 10)
+    order = np.argsort(-(queries @ np.load(vectors).astype(np.float32).T), axis=1)
     best, worst = order[:, :10], order[:, -10:]
-    assert recall(vectors, questions, list(best), least, 10) == 1
-    assert recall(vectors, questions, list(worst), least, 10) == 0
+    assert recall(vectors, queries, list(best), least, 10) == 1
+    assert recall(vectors, queries, list(worst), least, 10) == 0
     half = [np.concatenate([row[:5], bad[:5]]) for row, bad in zip(best, worst, strict=True)]
-    assert recall(vectors, questions, half, least, 10) == 0.5
+    assert recall(vectors, queries, half, least, 10) == 0.5
     again = [np.repeat(row[:2], 5) for row in best]
-    assert recall(vectors, questions, again, least, 10) == 0.2
-    assert recall(vectors, questions, [row[:9] for row in best], least, 10) == 0.9
+    assert recall(vectors, queries, again, least, 10) == 0.2
+    assert recall(vectors, queries, [row[:9] for row in best], least, 10) == 0.9
 
 
 def test_items_carry_their_number_and_a_picture() -> None:

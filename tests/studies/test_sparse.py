@@ -21,6 +21,8 @@ from lingvis.features.detect import detect
 from lingvis.training.build import load_recipe
 from lingvis.training.lessons import find_lessons
 from studies import grid
+from studies.recipe_values import values_of
+from studies.records import RUNS, Record, read
 from studies.sparse.cells import Annotation
 from studies.sparse.methods import ABLATIONS
 from studies.sparse.report import ablation_table, draw_curve, sparse_csv, sparse_table
@@ -41,7 +43,7 @@ SMALL = [
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With `global` detections that tell the thing, and not its colour."""
+    """A dataset with `global` detections that name the thing and not its colour."""
     folder = make_rich_dataset(tmp_path_factory.mktemp("bench") / "rich")
     opened = Dataset.open(folder)
     lines = []
@@ -86,8 +88,14 @@ def measured(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def records(measured: Path) -> dict[str, dict[str, Any]]:
-    return {file.stem: json.loads(file.read_text()) for file in (measured / "out" / "runs").iterdir()}
+def records(folder: Path) -> dict[str, Record]:
+    """Records by name; `values`: all values of the recipe."""
+    out = folder / "out"
+    stored = {record["name"]: record for record in read(out / RUNS)}
+    return {
+        name: record | ({"values": values_of(record, out)} if "base" in record else {})
+        for name, record in stored.items()
+    }
 
 
 def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
@@ -118,10 +126,10 @@ def test_all_methods_learn_from_the_same_annotation_for_as_many_steps(dataset: P
     assert len({each["annotation_sha256"] for each in learnt}) == 1
     assert {each["pairs"] for each in learnt} == {10}  # of 19 pictures, one caption each
     for each in found.values():
-        if "recipe" in each:
+        if "values" in each:
             # 38 captions in batches of 4: half of nine steps.
-            assert each["recipe"]["training"]["sampling"]["least_steps"] == 4
-            assert each["recipe"]["data"]["features"] == "toy-grid"
+            assert each["values"]["training"]["sampling"]["least_steps"] == 4
+            assert each["values"]["data"]["features"] == "toy-grid"
     given = [*SMALL, "data.images=0.5", "data.per_image=1", "training.seed=3"]
     opened = Dataset.open(dataset)
     captions = find_lessons(load_recipe("vsepp", given), opened, ["en"]).captions
@@ -133,10 +141,10 @@ def test_all_methods_learn_from_the_same_annotation_for_as_many_steps(dataset: P
 
 def test_an_ablation_is_one_change(measured: Path) -> None:
     found = records(measured)
-    full = found["a3vse-0.1x5-0"]["recipe"]
+    full = found["a3vse-0.1x5-0"]["values"]
     changes = {}
     for name in ABLATIONS:
-        recipe = found[f"{name}-0.1x5-0"]["recipe"]
+        recipe = found[f"{name}-0.1x5-0"]["values"]
         changes[name] = {key: recipe[key] for key in recipe if recipe[key] != full[key]}
     terms = full["terms"]["domains"]
     assert changes == {
@@ -155,14 +163,15 @@ def test_an_ablation_is_one_change(measured: Path) -> None:
 
 
 def test_a_record_says_how_it_was_made_and_names_no_folder(measured: Path) -> None:
-    file = measured / "out" / "runs" / "a3vse-0.5x1-0.json"
-    record = json.loads(file.read_text())
+    record = records(measured)["a3vse-0.5x1-0"]
+    assert (record["study"], record["recipe"]) == ("sparse", "a3vse")
+    assert record["overrides"]["data.images"] == 0.5
     assert record["selection"] == "epoch of best mR on val, then test once"
     assert record["training"]["validation_mR"] == pytest.approx(
         max(score for _, score in record["validation"])
     )
-    assert str(measured) not in file.read_text()
-    tags = json.loads((measured / "out" / "runs" / "s_g.json").read_text())
+    assert str(measured) not in (measured / "out" / RUNS).read_text()
+    tags = records(measured)["s_g"]
     assert (tags["tags"], tags["matching"]) == ("global", "the same words, letter by letter")
     assert (tags["different_tags"], tags["wordnet_sha256"], tags["pairs"]) == (5, "", 0)
     assert tags["result"]["mR"] > tags["result"]["chance"]
@@ -175,7 +184,7 @@ def test_nothing_is_trained_again_and_other_values_do_not_mix(
     assert len(run(dataset, measured, ablations=True)) == 13
     with pytest.raises(UserError, match="was measured with other data or values; choose another --out"):
         run(dataset, measured, overrides=[*SMALL, "training.epochs=2"])
-    with pytest.raises(UserError, match=r"s_g\.json was measured with other data or values"):
+    with pytest.raises(UserError, match=r"record s_g of .* was measured with other data or values"):
         run(dataset, measured, methods=["s_g"], tags="")
 
 
@@ -185,23 +194,24 @@ def test_a_run_that_fails_does_not_keep_the_others(dataset: Path, tmp_path: Path
     (mine / "letter.txt").write_text("mine")
     with pytest.raises(UserError) as caught:
         run(dataset, tmp_path, methods=["vsepp", "s_g", "a3vse"], keep=True)
-    told = str(caught.value)
-    assert "1 run failed, all others are kept:\n  vsepp-0.5x1-0: " in told and "is not empty" in told
-    assert {file.stem for file in (tmp_path / "out" / "runs").iterdir()} == {"a3vse-0.5x1-0", "s_g"}
+    message = str(caught.value)
+    assert "1 run failed, all others are kept:\n  vsepp-0.5x1-0: " in message and "is not empty" in message
+    assert set(records(tmp_path)) == {"a3vse-0.5x1-0", "s_g"}
     assert len((tmp_path / "out" / "sparse.csv").read_text().splitlines()) == 1 + 2 * 2
     assert (tmp_path / "work" / "a3vse-0.5x1-0" / "model.safetensors").exists()
 
 
 def test_all_annotations_are_learnt_from_without_detectors(dataset: Path, tmp_path: Path) -> None:
     (record,) = run(dataset, tmp_path, methods=["a3vse"], images=[1.0], per_image=[0])
-    assert (record["pairs"], record["recipe"]["pseudo"]["weight"]) == (38, 0)
-    assert (tmp_path / "out" / "runs" / "a3vse-1xall-0.json").exists()
+    assert (record["name"], record["pairs"]) == ("a3vse-1xall-0", 38)
+    assert records(tmp_path)["a3vse-1xall-0"]["values"]["pseudo"]["weight"] == 0
 
 
 def test_what_learns_without_detectors_asks_for_none(dataset: Path, tmp_path: Path) -> None:
     options = {"methods": ["no-s"], "images": [0.5], "per_image": [1]}
     (record,) = run(dataset, tmp_path, overrides=[*SMALL, "pseudo.detections=nothing"], **options)
-    assert record["recipe"]["pseudo"] | {"weight": 0, "detections": "nothing"} == record["recipe"]["pseudo"]
+    assert record["overrides"]["pseudo.weight"] == 0
+    assert record["overrides"]["pseudo.detections"] == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +227,7 @@ def test_what_learns_without_detectors_asks_for_none(dataset: Path, tmp_path: Pa
         ({"per_image": [-1]}, "--per-image has -1; give 1 or more captions, or 0 for all"),
         ({"seeds": []}, "--images, --per-image and --seeds need a number each"),
         ({"at_once": 0}, "--at-once is 0; give 1 or more"),
-        ({"lang": "de"}, "--lang is de, but s_g matches the names that detectors give, which are in en"),
+        ({"lang": "de"}, "--lang is de, but s_g matches the labels of detectors, which are in en"),
         ({"tags": "places"}, "detections/places; make them with"),
         ({"tags": "", "ablations": True}, "--tags is '', but the ablation swap-s_g swaps"),
         ({"methods": ["a3vse"], "overrides": [*SMALL, "pseudo.detections=nothing"]}, "detections/nothing"),

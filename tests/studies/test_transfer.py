@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import statistics
 import subprocess
@@ -20,9 +19,11 @@ from lingvis.errors import UserError
 from lingvis.text.vectors.store import VECTORS, Origin, write_vectors
 from lingvis.text.vectors.table import WordTable
 from studies import grid
-from studies.transfer import cells as transfer_cells
+from studies.recipe_values import values_of
+from studies.records import RUNS, Record, read
+from studies.transfer.methods import METHODS
 from studies.transfer.report import draw_curve, transfer_csv, transfer_table
-from studies.transfer.run import run_transfer_benchmark
+from studies.transfer.run import run_transfer_study
 
 from ..conftest import COLOURS, THINGS, make_toy_dataset
 
@@ -67,7 +68,7 @@ def run(dataset: Path, folder: Path, **options: Any) -> list[dict[str, Any]]:
         "work": folder / "work",
         "device": "cpu",
     }
-    return run_transfer_benchmark(dataset, folder / "out", **{**given, **options})
+    return run_transfer_study(dataset, folder / "out", **{**given, **options})
 
 
 @pytest.fixture(scope="module")
@@ -88,16 +89,21 @@ def measured(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def records(folder: Path) -> dict[str, Record]:
+    """Records by name; `values`: all values of the recipe."""
+    out = folder / "out"
+    return {record["name"]: record | {"values": values_of(record, out)} for record in read(out / RUNS)}
+
+
 def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
     out = measured / "out"
-    assert {file.stem for file in (out / "en-de").iterdir()} == {
-        f"{method}-6-0" for method in transfer_cells.METHODS
-    }
+    found = records(measured)
+    assert set(found) == {f"en-de/{method}-6-0" for method in METHODS}
     rows = list(csv.DictReader((out / "en-de.csv").open()))
     assert len(rows) == 5 * 2
     assert list(rows[0]) == ["method", "size", "seed", "direction", "R@1", "R@5", "R@10", "mR", "split"]
     for row in rows:
-        record = json.loads((out / "en-de" / f"{row['method']}-{row['size']}-0.json").read_text())
+        record = found[f"en-de/{row['method']}-{row['size']}-0"]
         assert float(row["R@5"]) == pytest.approx(record["result"][row["direction"]]["R@5"], abs=0.01)
         assert float(row["mR"]) == pytest.approx(record["result"]["mR"], abs=0.01)
     with Image.open(out / "en-de.png") as picture:
@@ -109,21 +115,22 @@ def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
 
 
 def test_a_record_says_how_it_was_made_and_names_no_folder(measured: Path) -> None:
-    file = measured / "out" / "en-de" / "t2-rcsls-6-0.json"
-    record = json.loads(file.read_text())
-    assert record["recipe"]["text"]["words"]["map"] == "rcsls"
-    assert record["recipe"]["start"]["run"] == "source-en-0"
-    assert record["recipe"]["data"]["captions"] == record["learnt_from"] == 6
-    assert record["recipe"]["optimizer"]["factors"] == {"text.words.vectors": 0.0, "image": 0.0}
+    found = records(measured)
+    record = found["en-de/t2-rcsls-6-0"]
+    assert (record["study"], record["recipe"]) == ("transfer", "translator_t2")
+    assert record["values"]["text"]["words"]["map"] == "rcsls"
+    assert found["en-de/t2-procrustes-6-0"]["overrides"]["text.words.map"] == "procrustes"
+    assert record["values"]["start"]["run"] == "source-en-0"
+    assert record["values"]["data"]["captions"] == record["learnt_from"] == 6
+    assert record["values"]["optimizer"]["factors"] == {"text.words.vectors": 0.0, "image": 0.0}
     assert record["selection"] == "epoch of best mR on val, then test once"
     best = max(score for _, score in record["validation"])
     assert record["training"]["validation_mR"] == pytest.approx(best)
-    assert str(measured) not in file.read_text()
-    control = json.loads((measured / "out" / "en-de" / "fs-image-6-0.json").read_text())
-    assert control["recipe"]["start"]["parts"] == ["image"]
-    assert control["recipe"]["text"]["words"]["map"] == "none"
-    scratch = json.loads((measured / "out" / "en-de" / "fs-6-0.json").read_text())
-    assert scratch["recipe"]["start"]["run"] == ""
+    assert str(measured) not in (measured / "out" / RUNS).read_text()
+    control = found["en-de/fs-image-6-0"]["values"]
+    assert control["start"]["parts"] == ["image"]
+    assert control["text"]["words"]["map"] == "none"
+    assert found["en-de/fs-6-0"]["values"]["start"]["run"] == ""
 
 
 def test_the_source_stays_for_others_and_nothing_is_trained_again(
@@ -134,10 +141,12 @@ def test_the_source_stays_for_others_and_nothing_is_trained_again(
     ] == ["source-en-0"]
     monkeypatch.setattr(grid, "train", lambda *_, **__: pytest.fail("trained again"))
     assert len(run(dataset, measured)) == 5
-    (measured / "out" / "en-de" / "t1-6-0.json").rename(measured / "kept.json")
+    file = measured / "out" / RUNS
+    whole = file.read_text()
+    file.write_text("".join(line for line in whole.splitlines(keepends=True) if "en-de/t1-6-0" not in line))
     with pytest.raises(pytest.fail.Exception, match="trained again"):
         run(dataset, measured, methods=["t1"])
-    (measured / "kept.json").rename(measured / "out" / "en-de" / "t1-6-0.json")
+    file.write_text(whole)
 
 
 def test_other_values_do_not_mix_with_what_is_there(dataset: Path, measured: Path) -> None:
@@ -155,7 +164,7 @@ def test_other_values_do_not_mix_with_what_is_there(dataset: Path, measured: Pat
     with pytest.raises(
         UserError, match="source-en-0 was trained with other data or values; choose another --work"
     ):
-        run_transfer_benchmark(
+        run_transfer_study(
             dataset,
             measured / "second",
             work=measured / "work",
@@ -175,7 +184,7 @@ def test_a_language_without_test_captions_is_reported_on_val(dataset: Path, tmp_
     ]
     write_rows(copy / "captions.jsonl", rows)
     (record,) = run(copy, tmp_path, methods=["fs"], sizes=[0])
-    assert (tmp_path / "out" / "en-de" / "fs-all-0.json").exists()
+    assert record["name"] == "en-de/fs-all-0"
     assert (record["size"], record["learnt_from"]) == (0, 19)
     assert (record["split"], record["selection"]) == ("val", "epoch of best mR on val, then val once")
     assert record["result"]["mR"] == pytest.approx(record["training"]["validation_mR"])

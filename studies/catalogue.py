@@ -1,0 +1,51 @@
+"""The table of all studies: name, what it does, and the module whose `main` runs it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Study(NamedTuple):
+    """One entry of `python -m studies`."""
+
+    summary: str
+    module: str
+
+
+STUDIES = {
+    "recipe": Study("train a recipe with several seeds, select on val, test once", "studies.recipe"),
+    "languages": Study("train the rows of the language tables, several at once", "studies.languages.run"),
+    "consistency": Study("CLC of trained models, and translated queries", "studies.languages.consistency"),
+    "queries": Study("speed of encoding queries on a CPU", "studies.languages.queries"),
+    "transfer": Study("learning curves of Translator in a new language", "studies.transfer.run"),
+    "alignment": Study("accuracy and memory of maps between word spaces", "studies.transfer.alignment"),
+    "add-language": Study(
+        "add a language later, against learning it jointly", "studies.transfer.add_language"
+    ),
+    "dictionaries": Study("words that a folder of dictionaries translates", "studies.transfer.dictionaries"),
+    "sparse": Study("recall against the number of annotated pairs (A3VSE)", "studies.sparse.run"),
+    "suggest": Study("suggested pictures to annotate against random ones", "studies.sparse.suggest"),
+    "ideal-regions": Study("the regions an ideal detector would report", "studies.sparse.ideal_regions"),
+    "pooling": Study(
+        "which coefficient generator learns which pooling (VSE-infinity)", "studies.pooling.run"
+    ),
+    "sort": Study("GPO's packed sort against torch.sort", "studies.pooling.sort"),
+    "ranks": Study("exact ranking by counting against a sorting loop", "studies.ranks"),
+    "search": Study("search engines side by side, and a typed query end to end", "studies.search.run"),
+    "hnsw": Study("recall and time of pgvector's index by its settings", "studies.search.hnsw"),
+    "rerank": Study("recall and time of a second model that re-ranks", "studies.search.rerank"),
+    "load": Study("many clients at once against lingvis serve", "studies.search.load"),
+    "crash": Study("kill lingvis index at random moments, then repeat it", "studies.search.crash"),
+    "step": Study("time of a training step by phase and operation", "studies.speed.step"),
+    "extraction": Study("speed of feature extraction against its backbone", "studies.speed.extraction"),
+    "indexing": Study("speed of indexing, without Ray and with it", "studies.speed.indexing"),
+    "tables": Study("put numbers and help texts into the docs", "studies.tables.generate"),
+    "screenshots": Study("the README's pictures of the search page", "studies.tables.screenshots"),
+}
+
+
+def listing() -> str:
+    """All names and summaries, one per line."""
+    width = max(map(len, STUDIES))
+    lines = [f"  {name:{width}}  {study.summary}" for name, study in STUDIES.items()]
+    return "\n".join(["usage: python -m studies NAME [--help]", "", *lines])

@@ -1,0 +1,61 @@
+"""Train rows of the language tables, several at once on one GPU; a row with all its records is skipped.
+
+python -m studies languages DATASET --out results/languages --at-once 6 --rows mule smalr 'embn-*'
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from studies.arguments import add_out, make_parser
+from studies.languages.rows import ROWS, Row
+from studies.recipe import run_name
+from studies.records import RUNS, read
+
+
+def run(row: Row, args: argparse.Namespace, until: float) -> str:
+    """Train and measure one row in a process of its own; return a line to print."""
+    if time.monotonic() > until:
+        return f"{row.name}: not started, the time is up"
+    command = [sys.executable, "-m", "studies", "recipe", row.recipe, str(args.dataset)]
+    command += [*row.overrides, *args.overrides]
+    command += ["--out", str(args.out), "--name", row.name, "--seeds", *map(str, row.seeds)]
+    command += ["--validation-only"] if row.val_only else []
+    command += ["--keep", str(args.keep)] if row.keep and args.keep else []
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True)
+    last = (done.stderr if done.returncode else done.stdout).strip().splitlines()[-1:]
+    return f"{row.name}: {time.monotonic() - began:.0f} s, exit {done.returncode}, {' '.join(last)[:300]}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse and train all rows that lack a record."""
+    parser = make_parser("languages", __doc__)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("overrides", nargs="*", help="values for all rows, such as training.epochs=2")
+    add_out(parser, "results/languages")
+    parser.add_argument("--rows", nargs="+", default=["*"], help="names or patterns")
+    parser.add_argument("--at-once", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=600, help="no row is started after this time")
+    parser.add_argument(
+        "--keep", type=Path, help="keep the model folders of rows that other studies need here"
+    )
+    args = parser.parse_intermixed_args(arguments)
+    until = time.monotonic() + 60 * args.minutes
+    names = dict.fromkeys(name for pattern in args.rows for name in fnmatch.filter(ROWS, pattern))
+    stored = {record["name"] for record in read(args.out / RUNS)}
+    missing = [ROWS[name] for name in names if {run_name(name, seed) for seed in ROWS[name].seeds} - stored]
+    with ThreadPoolExecutor(args.at_once) as pool:
+        for line in pool.map(lambda row: run(row, args, until), missing):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""Speed of indexing against its backbone alone, without Ray and with it, measured in turns in one run.
+
+- backbone: the network alone, on pixels in memory, in the same batches, on all cores.
+- decoded: the same while files are read and decoded; nothing is stored.
+- index: from files to rows on the disk, with hashes, thumbnails, embeddings and their flushing.
+- ray-N: the same with N workers of one core each in a Ray cluster on this machine, without the start of the workers.
+
+    python -m studies indexing --images DIR [--count 1000] [--rounds 3] [--workers 1 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import statistics
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lingvis.collection.stores.contract import Known
+from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.writer.indexer import BATCH, Indexer
+from lingvis.collection.writer.scan import Found
+from lingvis.features.backbones import Backbone, load_backbone
+from lingvis.features.description import Features
+from lingvis.features.encode import PictureEncoder, PictureFile
+from lingvis.model.build import build_model, build_tokenizer
+from lingvis.model.embedder import Embedder
+from lingvis.model.folder import write_artifact
+from lingvis.ray.cluster import Cluster, load_ray
+from lingvis.ray.indexing import ClusterWorkers
+from lingvis.training.build import load_recipe
+from studies.arguments import add_out, make_parser
+from studies.records import RUNS, append, origin
+
+BACKBONE = "efficientnet-lite0"
+WRITTEN = 100  # batches
+PLANNED = 100_000  # files
+
+
+def make_model(run: Path) -> Path:
+    """An untrained model of recipe demo; its image side is as fast as a trained one."""
+    recipe = load_recipe("demo", [])
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(["a dog"], ["en"])
+    backbone = load_backbone(BACKBONE, device="cpu")
+    prepared = PictureEncoder(backbone).preprocessing
+    features = Features(
+        name="x", backbone=BACKBONE, kind="grid", regions=None, preprocessing=prepared, dim=backbone.dim
+    )
+    model = build_model(recipe, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary)
+    run.mkdir()
+    tokenizer.save(run)
+    config = {
+        "recipe": recipe.model_dump(),
+        "features": features.model_dump(mode="json"),
+        "languages": ["en"],
+    }
+    write_artifact(run, config=config, tensors=model.state_dict(), card="")
+    return run
+
+
+@torch.inference_mode()
+def backbone_seconds(backbone: Backbone, count: int) -> float:
+    """Seconds of the network on random pixels."""
+    size = backbone.preprocessing.size
+    pixels = torch.randn(BATCH, 3, size, size, device=backbone.device)
+    pixels = pixels.contiguous(memory_format=torch.channels_last)
+    start = time.perf_counter()
+    for done in range(0, count, BATCH):
+        backbone.cells(pixels[: count - done]).sum().item()
+    return time.perf_counter() - start
+
+
+def decoded_seconds(backbone: Backbone, files: list[Path]) -> float:
+    """Seconds of the network while files are read and decoded."""
+    start = time.perf_counter()
+    for _ in PictureEncoder(backbone).batches([PictureFile(file) for file in files], batch_size=BATCH):
+        pass
+    return time.perf_counter() - start
+
+
+def index_seconds(indexer: Indexer, photos: Path, count: int) -> float:
+    """Seconds of indexing a folder of new pictures."""
+    start = time.perf_counter()
+    report = indexer.run([photos])
+    assert report.added == count, report
+    return time.perf_counter() - start
+
+
+def on_ray(
+    work: Path, model: Path, photos: Path, count: int, workers: int, number: int
+) -> tuple[float, float]:
+    """Seconds until the workers are ready, and seconds of indexing with them."""
+    with Cluster(cpus=workers) as cluster:
+        indexer = Indexer(
+            str(work / f"ray-{workers}-{number}.lv"), model=model, spread=partial(ClusterWorkers, cluster)
+        )
+        start = time.perf_counter()
+        indexer.run([work / "first"])  # some batches for each worker: all of them load their model
+        return time.perf_counter() - start, index_seconds(indexer, photos, count)
+
+
+def writer_rate(collection: Path, target: Path) -> float:
+    """Rows per second that the one writer stores: the limit for any number of workers."""
+    source = LanceStore(collection)
+    items = source.items([row.id for row in source.known()][:BATCH])
+    store = LanceStore.create(target, source.header)
+    batches = [
+        [replace(item, entry=replace(item.entry, id=f"{number}-{item.entry.id}")) for item in items]
+        for number in range(WRITTEN)
+    ]
+    start = time.perf_counter()
+    with store.writing():
+        for batch in batches:
+            store.upsert(batch)
+        store.maintain()
+    return WRITTEN * len(items) / (time.perf_counter() - start)
+
+
+def planner_bytes() -> float:
+    """Bytes per file while a pass is planned, with paths of about 60 letters."""
+    tracemalloc.start()
+    held: list[Any] = []
+    for number in range(PLANNED):
+        path = f"/shared/pictures/2024/05/holidays-at-the-sea/IMG_{number:08}.jpg"
+        digest = hashlib.sha256(path.encode()).hexdigest()
+        known = Known(digest[:32], path, digest, 10**6 + number, 10**18 + number, None)
+        held.append((known, Found(path[:1] + path[1:], 10**6 + number, 10**18 + number)))
+    tables = {known.path: known for known, _ in held}, {found.path: found for _, found in held}
+    hashes = {known.hash: known.id for known, _ in held}
+    size = tracemalloc.get_traced_memory()[0] / len(hashes)
+    tracemalloc.stop()
+    assert len(tables[0]) == len(tables[1]) == PLANNED
+    return size
+
+
+def link(files: list[Path], folder: Path) -> Path:
+    """A folder with links to the files; the indexer follows them."""
+    folder.mkdir()
+    for file in files:
+        (folder / file.name).symlink_to(file.resolve())
+    return folder
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """All ways in turn, in several rounds."""
+    files = sorted(options.images.glob("*.jpg"))
+    warm = BATCH * 2 * max(options.workers)
+    first, files = files[:warm], files[warm : warm + options.count]
+    count = len(files)
+    seconds: dict[str, list[float]] = {}
+    starts: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        model = make_model(work / "model")
+        photos = link(files, work / "photos")
+        link(first, work / "first")
+        embedder = Embedder.load(model)
+        backbone, dim = embedder.backbone, embedder.dim
+        backbone_seconds(backbone, BATCH)
+        for number in range(options.rounds):
+            indexer = Indexer(str(work / f"index-{number}.lv"), model=model)
+            indexer.run([work / "first"])
+            seconds.setdefault("backbone", []).append(backbone_seconds(backbone, count))
+            seconds.setdefault("decoded", []).append(decoded_seconds(backbone, files))
+            seconds.setdefault("index", []).append(index_seconds(indexer, photos, count))
+            for workers in options.workers:
+                started, took = on_ray(work, model, photos, count, workers, number)
+                starts.append(started)
+                seconds.setdefault(f"ray-{workers}", []).append(took)
+        writer = writer_rate(work / "index-0.lv", work / "writer.lv")
+        rows = [file for file in (work / "index-0.lv").rglob("*") if file.is_file()]
+        stored = sum(file.stat().st_size for file in rows) / (count + len(first))
+    ratios = {
+        way: statistics.median(a / b for a, b in zip(seconds["backbone"], took, strict=True))
+        for way, took in seconds.items()
+    }
+    return {
+        "name": "indexing",
+        "study": "indexing",
+        **origin(),
+        "ray": load_ray().__version__,
+        "threads": torch.get_num_threads(),
+        "backbone": BACKBONE,
+        "dim": dim,
+        "pictures": count,
+        "picture_bytes": round(statistics.mean(file.stat().st_size for file in files)),
+        "stored_bytes": round(stored),
+        "batch_size": BATCH,
+        "pictures_per_second": {
+            way: [round(count / each, 1) for each in took] for way, took in seconds.items()
+        },
+        "of_backbone": {way: round(ratio, 3) for way, ratio in ratios.items()},
+        "writer_rows_per_second": round(writer),
+        "planner_bytes": round(planner_bytes()),
+        "ray_start_seconds": round(statistics.median(starts), 1),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, measure, append the record."""
+    parser = make_parser("indexing", __doc__)
+    parser.add_argument("--images", type=Path, required=True, help="folder of .jpg files")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    add_out(parser, "results/scale")
+    options = parser.parse_args(arguments)
+    record = measure(options)
+    append(options.out / RUNS, record)
+    print(json.dumps(record, indent=2))
+
+
+if __name__ == "__main__":
+    main()

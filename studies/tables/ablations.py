@@ -1,0 +1,149 @@
+"""Tables of single choices in the study of languages: LIWE's sizes, SMALR's ablations, the search for our recipe."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from studies.records import Record
+from studies.tables.language_scores import LANGUAGES, STUDY, TESTED, runs_of, scores
+from studies.tables.languages import MISSING, cells, mean
+from studies.tables.markdown import table
+from studies.tables.results import Results
+
+# Label of a row and its record.
+LIWE = {
+    "CLMR-GRU, a vector for each word": "clmr_gru",
+    "LIWE, GRU over characters": "liwe-char-gru",
+    "LIWE (128, 256)": "liwe-128-256",
+    "LIWE (128, 384)": "liwe-128-384",
+    "LIWE (256, 256)": "liwe-256-256",
+    "LIWE (128, 512)": "liwe-128-512",
+    "LIWE (384, 384)": "liwe-384-384",
+    "LIWE (384, 448)": "s_liwe-1",
+    "LIWE (512, 512)": "liwe-512-512",
+    "LIWE (1024, 512)": "liwe-1024-512",
+}
+# The sentence encoder of all of them: a GRU of 1024 in two directions over words of 300.
+GRU = 2 * 3 * 1024 * (300 + 1024 + 2)
+# Weight of masked cross-language modelling, as a power of ten, and its record.
+LAMBDAS = {
+    -5: "smalr-lambda-5",
+    -4: "smalr",
+    -3: "smalr-lambda-3",
+    -2: "smalr-lambda-2",
+    -1: "smalr-lambda-1",
+}
+
+
+def liwe_sizes(results: Results) -> str:
+    """LIWE's Table 1, English: how large the layers that compose words should be."""
+    columns = [(side, key) for side in ("i2t", "t2i") for key in ("R@1", "R@10")]
+    words = {name: _word_values(runs_of(results, name)) for name in LIWE.values()}
+    rows = []
+    for label, name in LIWE.items():
+        runs, values, rival = runs_of(results, name), words[name], words["clmr_gru"]
+        if values is None:
+            rows.append([label, MISSING, *[""] * (len(columns) + 2)])
+            continue
+        tests = [run["test"]["languages"]["en"] for run in runs]
+        recalls = [mean([test[side][key] for test in tests]) for side, key in columns]
+        fewer = "" if rival is None else f"{rival / values:.1f}"
+        rows.append([label, *recalls, mean([test["mR"] for test in tests]), f"{values / 1e6:.2f}", fewer])
+    head = ["words", *(f"{side} {key}" for side, key in columns), "mR", "word values, M", "times fewer"]
+    return table(head, rows)
+
+
+def _word_values(runs: Sequence[Record]) -> int | None:
+    """The number of trained values of the words alone."""
+    return int(runs[0]["parameters"]["text"]) - GRU if runs else None
+
+
+def val_average(results: Results, name: str) -> float | None:
+    """Mean mR on val over the ten languages at the selected epoch."""
+    row = scores(results, name)
+    if row is None or any(lang not in row.val for lang in LANGUAGES):
+        return None
+    return statistics.mean(statistics.mean(row.val[lang]) for lang in LANGUAGES)
+
+
+def lambdas(results: Results) -> str:
+    """SMALR's Figure 4: the weight of masked cross-language modelling, on val."""
+    rows = []
+    for power, name in LAMBDAS.items():
+        average = val_average(results, name)
+        paper = " (the paper's)" if name == "smalr" else ""
+        rows.append([f"1e{power}{paper}", MISSING if average is None else f"{average:.1f}"])
+    return table(["weight", "mR on val, mean of ten languages"], rows)
+
+
+def exploration(results: Results) -> str:
+    """SMALR's Tables 5 and 6: words that sometimes try another latent token."""
+    head = ["model", *TESTED, "HA", "A"]
+    rows = []
+    for label, name in {"LA without exploration": "la-no-exploration", "LA": "la"}.items():
+        rows.append([label, *cells(scores(results, name), len(head) - 1)[: len(head) - 1]])
+    return table(head, rows)
+
+
+def search_log(results: Results) -> str:
+    """The runs that led to the lingvis recipe, on val."""
+    record = results.find(STUDY, "search")
+    if record is None:
+        return f"{MISSING.capitalize()}."
+    rows = [
+        [each["name"], _code(each["overrides"]), each["note"], str(each["epochs"]), f"{each['val_A']:.1f}"]
+        for each in record["tried"]
+    ]
+    return table(["run", "values", "note", "epochs", "val A"], rows, left=3)
+
+
+def latent_tokens(results: Results) -> str:
+    """The number of latent tokens that words use after some steps of pre-training."""
+    record = results.find(STUDY, "latent")
+    if record is None:
+        return f"{MISSING.capitalize()}."
+    rows = [
+        [
+            f"{run['tokens']:,}",
+            run["scores"],
+            f"{run['explore']:g}",
+            str(run["pictures"]),
+            f"{run['steps']:,}",
+            f"{run['used_before']:,}",
+            f"{run['used_after']:,}",
+            f"{run['loss']:.3f}",
+            run["code"],
+        ]
+        for run in record["runs"]
+    ]
+    head = [
+        "tokens",
+        "scores",
+        "exploration",
+        "pictures per step",
+        "steps",
+        "used before",
+        "used after",
+        "loss",
+        "code",
+    ]
+    return table(head, rows, left=2)
+
+
+def plateaus(results: Results) -> str:
+    """The loss of a run as a share of a blind model's, at some steps."""
+    record = results.find(STUDY, "plateaus")
+    if record is None:
+        return f"{MISSING.capitalize()}."
+    rows = []
+    for name, run in record["runs"].items():
+        shares = {step: loss / blind for step, loss, blind in run["curve"]}
+        last = max(shares)
+        picked = [f"{shares[step]:.2f}" if step in shares else "" for step in (120, 240, 360)]
+        rows.append([name, *picked, f"{shares[last]:.2f}", f"{last:,}"])
+    return table(["run", "step 120", "step 240", "step 360", "at the end", "last step"], rows)
+
+
+def _code(overrides: Sequence[str]) -> str:
+    return " ".join(f"`{each}`" for each in overrides)

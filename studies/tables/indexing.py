@@ -1,0 +1,85 @@
+"""Indexing speed as measured, and an estimate for 100 million pictures."""
+
+from __future__ import annotations
+
+import statistics
+
+from studies.tables.markdown import table
+from studies.tables.results import Results
+
+PICTURES = 100_000_000
+DIM = 1024
+# Assumptions, named in the text of the block.
+FILE_BYTES = 500_000  # of a photograph
+CORE_HOUR = 0.04  # US dollars for a core with its memory
+GB_MONTH = 0.08  # US dollars for a gigabyte of SSD
+# Bytes per vector of pgvector's graph on the disk, calculated: 64 links of 6 bytes with m = 32, and their overhead.
+HNSW_LINKS = 500
+MACHINES = (2, 64, 256, 1024)  # cores
+
+
+def measured_speed(results: Results) -> str:
+    """Pictures per second of each way, and the share of the backbone's speed."""
+    record = results.get("scale", "indexing")
+    labels = {
+        "backbone": "backbone alone, pixels in memory",
+        "decoded": "backbone with reading and decoding",
+        "index": "`lingvis index`",
+    }
+    rows = []
+    for way, rates in record["pictures_per_second"].items():
+        workers = way.removeprefix("ray-")
+        label = labels.get(
+            way, f"`lingvis index --ray`, {workers} worker{'s' * (workers != '1')} of one core"
+        )
+        share = record["of_backbone"][way]
+        rows.append([label, f"{statistics.median(rates):.0f}", f"{share:.2f}"])
+    hardware = record["hardware"]
+    head = (
+        f"{record['pictures']:,} JPEG files of {record['picture_bytes'] / 1000:.0f} KB, {record['backbone']}, "
+        f"{hardware['cores']} cores ({hardware['cpu']}), Ray {record['ray']}; median of "
+        f"{len(record['pictures_per_second']['index'])} rounds."
+    )
+    return f"{head}\n\n{table(['way', 'pictures/s', 'of the backbone'], rows)}"
+
+
+def hundred_million(results: Results) -> str:
+    """Storage, memory, hours and cost, from the measured record and the assumptions above."""
+    record = results.get("scale", "indexing")
+    ways = [way for way in record["pictures_per_second"] if way.startswith("ray-")]
+    most = max(ways, key=lambda way: int(way.removeprefix("ray-")))
+    rate = statistics.median(record["pictures_per_second"][most]) / int(most.removeprefix("ray-"))
+    row = record["stored_bytes"] - 2 * record["dim"] + 2 * DIM
+    core_hours = PICTURES / rate / 3600
+    writer = record["writer_rows_per_second"]
+    gigabytes = {
+        "pictures themselves": FILE_BYTES,
+        "collection: rows with thumbnails": row,
+        "of these, embeddings in half precision": 2 * DIM,
+        "search index in memory, LanceDB (one bit per value)": DIM / 8,
+        "search index in memory, PostgreSQL (halfvec HNSW)": 2 * DIM + HNSW_LINKS,
+        "memory of the indexing process while it plans": record["planner_bytes"],
+    }
+    sizes = table(
+        ["what", "bytes per picture", "GB"],
+        [[name, f"{each:,.0f}", f"{each * PICTURES / 1e9:,.0f}"] for name, each in gigabytes.items()],
+    )
+    hours = []
+    for cores in MACHINES:
+        speed = min(rate * cores, writer)
+        bound = "" if speed == rate * cores else ", bound by the one writer"
+        hours.append([f"{cores:,} cores", f"{speed:,.0f}", f"{PICTURES / speed / 3600:,.0f}{bound}"])
+    times = table(["machines", "pictures/s", "hours"], hours)
+    cost = core_hours * CORE_HOUR
+    disk = row * PICTURES / 1e9 * GB_MONTH
+    return (
+        f"Measured: {rate:.1f} pictures per second and core, {record['stored_bytes']:,} bytes per row of {record['dim']} "
+        f"values, {writer:,} rows per second for the one writer, {record['planner_bytes']:,} bytes of planning per picture. "
+        f"Assumed: embeddings of {DIM:,} values, files of {FILE_BYTES / 1000:.0f} KB, read and decoded as fast as "
+        f"the measured ones of {record['picture_bytes'] / 1000:.0f} KB (larger ones take longer), speed that "
+        f"grows with the cores, storage that feeds them ({rate * FILE_BYTES / 1e6:.1f} MB/s per core), thumbnails as "
+        f"large as the measured ones, one bit per value in LanceDB's index, {HNSW_LINKS} bytes of links in pgvector's, "
+        f"{CORE_HOUR} US dollars per core hour and {GB_MONTH} per gigabyte and month.\n\n{sizes}\n\n{times}\n\n"
+        f"Together {core_hours:,.0f} core hours, about {cost:,.0f} US dollars, once; keeping the collection costs about "
+        f"{disk:,.0f} US dollars per month."
+    )

@@ -1,0 +1,79 @@
+"""Tables of retrieval: English recipes on flickr8k-ml, how GPO starts, the demo."""
+
+from __future__ import annotations
+
+import statistics
+
+from studies.tables.markdown import spread, table
+from studies.tables.results import Results
+
+FLICKR = "flickr8k-ml"
+RECALLS = [(side, f"R@{k}") for side in ("i2t", "t2i") for k in (1, 5, 10)]
+
+
+def retrieval(results: Results) -> str:
+    """English retrieval on flickr8k-ml: one row per recipe, means over seeds."""
+    rows = []
+    for name in ("vsepp", "vse_infinity_grid", "vse_infinity_region"):
+        runs = results.seeds(FLICKR, name)
+        tests = [run["test"]["languages"]["en"] for run in runs]
+        recalls = [f"{statistics.mean([test[side][key] for test in tests]):.1f}" for side, key in RECALLS]
+        millions = f"{runs[0]['parameters']['total'] / 1e6:.1f} M"
+        rows.append([f"`{name}`", *recalls, spread([test["rsum"] for test in tests]), millions])
+    both = results.get(FLICKR, "ensemble-region-grid")
+    english = both["languages"]["en"]
+    recalls = [f"{english[side][key]:.1f}" for side, key in RECALLS]
+    rows.append(
+        [
+            "region + grid, seed 0",
+            *recalls,
+            f"{english['rsum']:.1f}",
+            f"{both['parameters']['total'] / 1e6:.1f} M",
+        ]
+    )
+    head = ["recipe", *(f"{side} {key}" for side, key in RECALLS), "rsum", "parameters"]
+    return table(head, rows)
+
+
+def gpo_start(results: Results) -> str:
+    """Runs on val that selected the start of GPO."""
+    rows = []
+    for run in results.get(FLICKR, "gpo-start")["runs"]:
+        curve = run["validation_rsum"]
+        share = run.get("image_weight_on_first_quarter_at_start")
+        rows.append(
+            [
+                run["gpo_start"],
+                f"{100 * share:.0f} %" if share is not None else "",
+                "yes" if run["rate_warmup"] else "no",
+                str(run["min_count"]),
+                str(run["seed"]),
+                f"{curve[6]:.1f}",
+                f"{max(curve):.1f}" if run["epochs"] == 25 else "",
+                run["notes"],
+            ]
+        )
+    head = [
+        "start",
+        "on the largest quarter",
+        "rate warm-up",
+        "min_count",
+        "seed",
+        "val rsum, epoch 7",
+        "best of 25",
+        "notes",
+    ]
+    return table(head, rows)
+
+
+def demo(results: Results) -> str:
+    """Recall of the demo's model by language."""
+    report = results.get("demo", "demo")
+    rows = [
+        [lang, *(f"{each[side][key]:.1f}" for side, key in RECALLS), f"{each['mR']:.1f}"]
+        for lang, each in report["languages"].items()
+    ]
+    chance = statistics.mean([each["chance"] for each in report["languages"].values()])
+    took = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in report["seconds"].items())
+    head = table(["language", *(f"{side} {key}" for side, key in RECALLS), "mR"], rows)
+    return f"{head}\n\nMean mR {report['A']:.1f}; chance is {chance:.1f}. On {report['hardware']['cores']} cores: {took}."

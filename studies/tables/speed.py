@@ -1,0 +1,103 @@
+"""Tables of speed: a training step, ranking, extraction, sorting."""
+
+from __future__ import annotations
+
+import statistics
+
+from studies.tables.markdown import table
+from studies.tables.results import Results
+
+FLICKR = "flickr8k-ml"
+
+
+def speed(results: Results) -> str:
+    """Milliseconds per training step of vse_infinity_region at batch 128."""
+    runs = results.seeds(FLICKR, "vse_infinity_region")
+    whole = [run["training"]["seconds"] / run["training"]["steps"] * 1000 for run in runs]
+    rows = [["reference implementation, one H200 (given)", "41", "1.0"]]
+    for label, ms in (
+        ("lingvis, H200, whole run with validation, mean of 3", statistics.mean(whole)),
+        (
+            "lingvis, H200, steps alone, first 300 (graphs being recorded)",
+            results.get(FLICKR, "step-h200")["ms_per_step"],
+        ),
+        (
+            "lingvis, H200, steps alone, without CUDA graphs",
+            results.get(FLICKR, "step-h200-eager")["ms_per_step"],
+        ),
+        ("lingvis, 2 CPU cores", results.get(FLICKR, "step-cpu")["ms_per_step"]),
+        (
+            "lingvis, 2 CPU cores, training.precision=bfloat16",
+            results.get(FLICKR, "step-cpu-bfloat16")["ms_per_step"],
+        ),
+    ):
+        rows.append(
+            [
+                label,
+                f"{ms:.1f}" if ms < 100 else f"{ms:,.0f}",
+                f"{41 / ms:.1f}" if ms < 100 else f"{41 / ms:.3f}",
+            ]
+        )
+    return table(["where", "ms per step", "speed-up"], rows)
+
+
+def cpu_step(results: Results) -> str:
+    """The most expensive operations of a step on the CPU."""
+    record = results.get(FLICKR, "step-cpu")
+    phases = ", ".join(f"{name} {ms:,.0f} ms" for name, ms in record["phases_ms"].items())
+    rows = [
+        [
+            f"`{row['operation']}`",
+            f"{row['ms_per_step']:,.0f}",
+            f"{100 * row['share']:.0f} %",
+            f"{row['calls']:.0f}",
+        ]
+        for row in record["operations"][:8]
+    ]
+    machine = f"{record['hardware']['cpu']}, {record['hardware']['cores']} cores"
+    head = f"{machine}: {record['seconds_per_epoch']:,.0f} s per epoch; {phases}."
+    return head + "\n\n" + table(["operation", "ms per step", "share", "calls"], rows)
+
+
+def ranks(results: Results) -> str:
+    """Seconds and memory of exact ranking."""
+    record = results.get("ranks", "ranks")
+    counting = record["counting"]
+    rows = [
+        ["counting (lingvis)", f"{counting['seconds']:.2f}", f"{counting['peak_mb_above_inputs']:.0f}"],
+        ["argsort for every query", f"{record['loop']['seconds']['all_queries']:.1f}", ""],
+    ]
+    machine = f"{record['hardware']['cores']} cores ({record['hardware']['cpu']})"
+    size = f"{record['images']:,} x {record['texts']:,} x {record['dim']}, {machine}"
+    return f"{size}: {record['times_faster']:.1f} times faster.\n\n" + table(
+        ["method", "seconds", "MB above the inputs"], rows
+    )
+
+
+def extraction(results: Results) -> str:
+    """Speed of feature extraction."""
+    rows = []
+    for name, label in (("made", "made-up JPEGs, 500x375"), ("flickr", "flickr8k-ml, 224x224")):
+        record = results.get("extraction", name)
+        bare, whole = (
+            statistics.median(record["bare_per_second"]),
+            statistics.median(record["extract_per_second"]),
+        )
+        rows.append([label, f"{bare:.0f}", f"{whole:.0f}", f"{100 * record['ratio']:.0f} %"])
+    return table(["pictures", "backbone alone, pictures/s", "extraction, pictures/s", "ratio"], rows)
+
+
+def sort(results: Results) -> str:
+    """The packed sort against torch's."""
+    record = results.get("pooling", "sort")
+    rows = [
+        [
+            "forward and backward" if row["backward"] else "forward",
+            f"{row['ms']['torch.sort']:.0f} ms",
+            f"{row['ms']['packed']:.0f} ms",
+            f"{row['ratio']:.1f}",
+        ]
+        for row in record["rows"]
+    ]
+    head = f"Median of {record['rounds']} rounds in turn, {record['hardware']['cores']} cores ({record['hardware']['cpu']}):"
+    return f"{head}\n\n" + table(["", "`torch.sort`", "packed sort", "ratio"], rows)
