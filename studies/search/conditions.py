@@ -18,11 +18,11 @@ def conditions(**values: Any) -> Record:
     return {**values, "versions": versions, **origin()}
 
 
-def earlier(out: Path, name: str, wanted: Record) -> Record | None:
+def earlier(out: Path, name: str, about: Record) -> Record | None:
     """The record of an earlier call, None if there is none under these conditions."""
     check_writable(out)
     record = find(out / RUNS, name)
-    return record if record is not None and agrees(record, wanted) else None
+    return record if record is not None and agrees(record, about) else None
 
 
 def installed(package: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Made-up collections for the search benchmark: clustered vectors, queries, and rows around them."""
+"""Made-up collections for the study of search: clustered vectors, queries, and rows around them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lingvis.collection.stores.contract import Entry, Floats, Header, Item
 
 Halfs = NDArray[np.float16]
 Ints = NDArray[np.int64]
-ROWS_A_CLUSTER = 100
-CHUNK = 20_000  # rows made, written and read at once
+ROWS_PER_CLUSTER = 100
+CHUNK = 20_000  # rows that are drawn, written and read at once
 ROUNDING = 1e-5  # more than single precision loses in a product of unit vectors
 FOLDER_ROWS = 1000
 DESCRIPTION = (
-    f"unit vectors, half precision; a cluster for every {ROWS_A_CLUSTER} rows, uneven, cosine about 0.5 within one; "
+    f"unit vectors, half precision; a cluster for every {ROWS_PER_CLUSTER} rows, uneven, cosine about 0.5 within one; "
     "the variance falls with the inverse of the coordinate; queries are fresh draws with as much noise again"
 )
 
@@ -27,15 +27,15 @@ DESCRIPTION = (
 class Clustered:
     """Vectors in clusters; the same seed, size and dimension give the same ones.
 
-    The spread of both the clusters and what is in them falls from coordinate to coordinate, to some 35 effective
-    dimensions at 1024: with the same spread everywhere no two rows would be neighbours, which no model gives.
+    The spread of the clusters and of the rows in them falls from coordinate to coordinate, to some 35 effective
+    dimensions at 1024. With the same spread everywhere no two rows would be neighbours, unlike those of any model.
     """
 
     def __init__(self, rows: int, dim: int, *, seed: int = 0) -> None:
         self.rows, self.dim, self.seed = rows, dim, seed
         falling = 1 / np.sqrt(np.arange(1, dim + 1, dtype=np.float32))
         self._spread = falling / np.linalg.norm(falling)
-        clusters = max(1, rows // ROWS_A_CLUSTER)
+        clusters = max(1, rows // ROWS_PER_CLUSTER)
         self._centres = self._noise(np.random.default_rng([seed, 0]), clusters)
 
     def chunks(self) -> Iterator[Halfs]:
@@ -45,7 +45,7 @@ class Clustered:
             yield self._draw(rng, min(CHUNK, self.rows - start)).astype(np.float16)
 
     def queries(self, count: int) -> Floats:
-        """Queries float32 [count, dim]: as sentences do, they lie farther from the rows than those from each other."""
+        """Queries float32 [count, dim]: like sentences, they lie farther from the rows than these from each other."""
         rng = np.random.default_rng([self.seed, 1])
         return _unit(self._draw(rng, count) + self._noise(rng, count))
 
@@ -59,12 +59,12 @@ class Clustered:
         stored.flush()
 
     def _draw(self, rng: np.random.Generator, count: int) -> Floats:
-        # The square makes clusters uneven, as there are more photographs of some things than of others.
+        # The square makes clusters uneven: there are more photographs of some things than of others.
         chosen = (rng.random(count) ** 2 * len(self._centres)).astype(np.int64)
         return _unit(self._centres[chosen] + self._noise(rng, count))
 
     def _noise(self, rng: np.random.Generator, count: int) -> Floats:
-        """Random vectors of length 1 on the mean."""
+        """Random vectors with a mean length of 1."""
         drawn: Floats = rng.standard_normal((count, self.dim), dtype=np.float32)
         drawn *= self._spread
         return drawn
@@ -83,23 +83,23 @@ def least_scores(vectors: Path, queries: Floats, k: int) -> Floats:
     return least
 
 
-def recall(vectors: Path, queries: Floats, found: Sequence[Ints], least: Floats, k: int) -> float:
-    """The share of the k best rows that were found; a row as good as the k-th counts as one of them."""
+def recall(vectors: Path, queries: Floats, results: Sequence[Ints], least: Floats, k: int) -> float:
+    """The share of the k best rows in the results; a row as good as the k-th counts as one of them."""
     stored = np.load(vectors, mmap_mode="r")
     right = 0
-    for query, rows, enough in zip(queries, found, least, strict=True):
+    for query, rows, enough in zip(queries, results, least, strict=True):
         scores = stored[np.unique(rows)].astype(np.float32) @ query
         right += min(k, int((scores >= enough - ROUNDING).sum()))
-    return right / (k * len(found))
+    return right / (k * len(results))
 
 
 def make_header(dim: int) -> Header:
-    """Of a collection that no model has filled."""
+    """The header of a collection without a model."""
     return Header(dim=dim, image_fingerprint="made", text_fingerprint="made", model="/none", features={})
 
 
 def make_items(vectors: Halfs, first: int) -> list[Item]:
-    """Rows of a collection around vectors; `row_of` tells an id's place."""
+    """Rows of a collection around vectors, numbered from `first`; see `row_of`."""
     thumbnail = _thumbnail()
     return [
         Item(_entry(first + place), vector, thumbnail)
@@ -108,7 +108,7 @@ def make_items(vectors: Halfs, first: int) -> list[Item]:
 
 
 def row_of(id: str) -> int:
-    """Which vector an item was made around."""
+    """The number of the vector of an item."""
     return int(id, 16)
 
 

@@ -16,14 +16,14 @@ from lingvis.registry import Registry
 from studies.search.data import Halfs, Ints, make_header, make_items, row_of
 from studies.search.postgres import SERVER, running_server
 
-ALWAYS, NEVER = sys.maxsize, 0  # values up to which a store of ours compares with all rows
-EXPANSION = 256  # candidates of usearch; at its default of 64 it finds less than our stores
+ALWAYS, NEVER = sys.maxsize, 0  # number of values up to which our stores compare with all rows
+EXPANSION = 256  # candidates of usearch; with its default of 64 its recall is below that of our stores
 
 
 class Engine(Protocol):
-    """Rows in, rows of the best out; made anew in an empty folder, or opened as an earlier process left it."""
+    """Stores vectors and finds the best rows; made in an empty folder, or opened as an earlier process left it."""
 
-    processes: list[int]  # whose memory counts, with all below them
+    processes: list[int]  # their memory counts, with their children
 
     def add(self, vectors: Halfs, first: int) -> None:
         """Store rows, numbered from `first` on."""
@@ -63,8 +63,8 @@ class OurStore:
             self._store.maintain()
 
     def search(self, queries: Floats, k: int) -> list[Ints]:
-        found = self._store.search(queries, k=k, where=Filter())
-        return [np.array([row_of(hit.id) for hit in hits], np.int64) for hits in found]
+        results = self._store.search(queries, k=k, where=Filter())
+        return [np.array([row_of(hit.id) for hit in hits], np.int64) for hits in results]
 
 
 @ENGINES.register("lance", "our embedded store, by its index")
@@ -89,7 +89,7 @@ def postgres_exact(folder: Path, dim: int) -> Engine:
 
 @ENGINES.register("numpy", "every row compared by numpy, single precision, in memory")
 class Plain:
-    """What needs no engine."""
+    """Brute force, without an engine."""
 
     def __init__(self, folder: Path, dim: int) -> None:
         self.processes = [os.getpid()]
@@ -114,7 +114,7 @@ class Plain:
 
 @ENGINES.register("usearch", "usearch, HNSW with half precision, in memory, saved to a file")
 class Usearch:
-    """An engine of another kind: a graph in memory, no rows beside the vectors, no durability."""
+    """A graph in memory: no rows beside the vectors, no durability."""
 
     def __init__(self, folder: Path, dim: int) -> None:
         from usearch.index import Index
@@ -132,8 +132,8 @@ class Usearch:
         self._index.save(str(self._file))
 
     def search(self, queries: Floats, k: int) -> list[Ints]:
-        found = self._index.search(queries if len(queries) > 1 else queries[0], k)
-        return list(np.atleast_2d(found.keys).astype(np.int64))
+        matches = self._index.search(queries if len(queries) > 1 else queries[0], k)
+        return list(np.atleast_2d(matches.keys).astype(np.int64))
 
     def close(self) -> None: ...
 

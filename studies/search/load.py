@@ -31,7 +31,7 @@ from studies.search.typed import fill_collection
 
 THUMBNAILS = 4  # fetched after a search, as by a page that shows its first results
 SECONDS_TO_START = 120.0
-BETWEEN_LOOKS = 5.0
+BETWEEN_SAMPLES = 5.0
 GROWTH_SHARE, GROWTH_MB = 0.1, 50.0  # of the server's memory; more of both is a leak
 LONGEST_WAIT = 2.0  # most seconds that a client waits after 429
 
@@ -129,7 +129,7 @@ def measure(collection: str, clients: int, seconds: float) -> dict[str, Any]:
         for client in everyone:
             client.start()
         while (now := time.monotonic()) < start + seconds:
-            time.sleep(min(BETWEEN_LOOKS, start + seconds - now))
+            time.sleep(min(BETWEEN_SAMPLES, start + seconds - now))
             memory[round(time.monotonic() - start, 1)] = memory_mb([server])
         for client in everyone:
             client.join()

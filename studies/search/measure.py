@@ -1,4 +1,4 @@
-"""Measures one engine: filling it in one process, asking it in another, so that memory is that of a search."""
+"""Measures one engine: it is filled in one process and searched in another, whose memory is that of a search."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from studies.search.memory import PeakMemory, folder_mb, memory_mb
 K = 10
 QUERIES, WARM_UP = 200, 10
 BATCH, BATCHES = 100, 10
-SECONDS = 60.0  # for the queries one by one, and again for the batches; slow engines are asked fewer
+SECONDS = 60.0  # for single queries, and again for batches; slow engines get fewer
 FEWEST, FEWEST_BATCHES = 20, 1
 
 
 def measure_engine(name: str, folder: Path, vectors: Path, queries: Floats, least: Floats) -> dict[str, Any]:
     """Seconds to add and to index, milliseconds of queries, recall@10, MB in memory and on the disk.
 
-    queries: float32 [QUERIES + WARM_UP, dim]; least: the score that the tenth best row of each reaches.
+    queries: float32 [QUERIES + WARM_UP, dim]; least: the score of the tenth best row of each.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         built = fresh.submit(_build, name, folder, vectors).result()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        asked, rows = fresh.submit(_ask, name, folder, queries).result()
-    found = recall(vectors, queries[: len(rows)], rows, least[: len(rows)], K)
-    return {**built, **asked, "recall_at_10": round(found, 4), "disk_mb": round(folder_mb(folder), 1)}
+        times, rows = fresh.submit(_search, name, folder, queries).result()
+    share = recall(vectors, queries[: len(rows)], rows, least[: len(rows)], K)
+    return {**built, **times, "recall_at_10": round(share, 4), "disk_mb": round(folder_mb(folder), 1)}
 
 
 def milliseconds(times: Sequence[float]) -> dict[str, float]:
@@ -47,14 +47,14 @@ def milliseconds(times: Sequence[float]) -> dict[str, float]:
 
 
 def _build(name: str, folder: Path, vectors: Path) -> dict[str, Any]:
-    """Fill an engine; a slice of the vectors at a time."""
+    """Fill an engine, one slice of the vectors after the other."""
     rows, dim = np.load(vectors, mmap_mode="r").shape
     engine = ENGINES.get(name)(folder, dim)
     adding = 0.0
     with PeakMemory(engine.processes) as memory:
         with ProgressBar(f"{name}: add", rows) as bar:
             for start in range(0, rows, CHUNK):
-                # Mapped anew for each part: what was read does not stay with this process.
+                # Mapped again for each part, so that pages of earlier parts do not count as memory of this process.
                 part = np.array(np.load(vectors, mmap_mode="r")[start : start + CHUNK])
                 began = time.perf_counter()
                 engine.add(part, start)
@@ -71,8 +71,8 @@ def _build(name: str, folder: Path, vectors: Path) -> dict[str, Any]:
     }
 
 
-def _ask(name: str, folder: Path, queries: Floats) -> tuple[dict[str, Any], list[Ints]]:
-    """Open an engine as a search does, and ask; the last queries warm it up."""
+def _search(name: str, folder: Path, queries: Floats) -> tuple[dict[str, Any], list[Ints]]:
+    """Open an engine as a search does, and time queries; the last queries warm it up."""
     empty = memory_mb([os.getpid()])
     began = time.perf_counter()
     engine = ENGINES.get(name)(folder, queries.shape[1])
@@ -84,7 +84,7 @@ def _ask(name: str, folder: Path, queries: Floats) -> tuple[dict[str, Any], list
     in_batches = _batches(engine, queries[:BATCH])
     memory = memory_mb(engine.processes)
     engine.close()
-    asked = {
+    numbers = {
         "opened_and_first_answer_seconds": round(first, 2),
         "queries": len(times),
         "single_ms": milliseconds(times),
@@ -93,7 +93,7 @@ def _ask(name: str, folder: Path, queries: Floats) -> tuple[dict[str, Any], list
         "memory_mb": round(memory, 1),
         "memory_before_opening_mb": round(empty, 1),
     }
-    return asked, rows
+    return numbers, rows
 
 
 def _one_by_one(engine: Engine, queries: Floats) -> tuple[list[float], list[Ints]]:

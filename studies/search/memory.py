@@ -1,4 +1,4 @@
-"""Memory of processes and room of folders, as the system tells them."""
+"""Memory of processes and disk space of folders, as the system reports them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_SAMPLES = 0.5
 
 
 def memory_mb(processes: Sequence[int]) -> float:
-    """Memory of processes and all below them in MB; what they share counts once. Linux only: elsewhere 0."""
+    """Memory of processes and their children in MB; shared memory counts once. Linux only: elsewhere 0."""
     everyone = {member for process in processes for member in _family(process)}
     return sum(_proportional_kb(member) for member in everyone) * 1024 / 1e6
 
 
 class PeakMemory:
-    """`with PeakMemory(processes) as memory: ...`, then memory.peak is the most MB that was seen."""
+    """`with PeakMemory(processes) as memory: ...`, then memory.peak is the largest sample in MB."""
 
     def __init__(self, processes: Sequence[int]) -> None:
         self.peak = 0.0
@@ -35,14 +35,14 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while True:
-            over = self._over.wait(SECONDS_BETWEEN_LOOKS)
+            over = self._over.wait(SECONDS_BETWEEN_SAMPLES)
             self.peak = max(self.peak, memory_mb(self._processes))
             if over:
                 return
 
 
 def folder_mb(folder: Path) -> float:
-    """What the files below a folder take on the disk, in MB."""
+    """Disk space of all files below a folder, in MB."""
     return (
         sum(
             os.stat(os.path.join(place, name)).st_blocks * 512
@@ -54,13 +54,13 @@ def folder_mb(folder: Path) -> float:
 
 
 def _family(process: int) -> list[int]:
-    """A process and all below it."""
-    found = [process]
-    for parent in found:
+    """A process and all its descendants."""
+    family = [process]
+    for parent in family:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may end at any moment
             for task in Path(f"/proc/{parent}/task").glob("*/children"):
-                found += [int(child) for child in task.read_text().split()]
-    return found
+                family += [int(child) for child in task.read_text().split()]
+    return family
 
 
 def _proportional_kb(process: int) -> int:

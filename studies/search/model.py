@@ -1,4 +1,4 @@
-"""Sentences in many languages, and an untrained model that takes them: what it costs, not what it finds, counts."""
+"""Sentences in many languages, and an untrained model for them: its time is measured, not its results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lingvis.errors import UserError, choices
 
-# Who or what, and where: all combinations are sentences.
+# Subjects and places: every combination is a sentence.
 PHRASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "en": (
         ("a brown dog runs", "two children play", "an old man sits", "a red boat lies", "a girl laughs"),
@@ -59,11 +59,11 @@ PHRASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def sentences(languages: Sequence[str], count: int) -> list[str]:
-    """Distinct sentences, of the languages in turn; fewer where there are not so many."""
+    """At most `count` distinct sentences, of the languages in turn."""
     known = {lang.split("-")[0] for lang in languages} & set(PHRASES)
     if not known:
         raise UserError(
-            f"there are no sentences to ask a model of {choices(languages)} with; use one that knows any of: "
+            f"there are no queries for a model of {choices(languages)}; use a model of any of: "
             f"{choices(PHRASES)}"
         )
     lists = [[" ".join(parts) for parts in product(*PHRASES[lang])] for lang in PHRASES if lang in known]
@@ -73,7 +73,7 @@ def sentences(languages: Sequence[str], count: int) -> list[str]:
 
 
 def make_untrained(run: Path, recipe_name: str = "lingvis") -> Path:
-    """A model folder of a recipe with the weights that training would start from."""
+    """A model folder of a recipe with the weights that training starts from."""
     import torch
 
     from lingvis.features.backbones import load_backbone

@@ -1,4 +1,4 @@
-"""The PostgreSQL server of a measurement: durable, and with the memory that a server of its own would have."""
+"""The PostgreSQL server of a measurement: durable, with the memory settings of a dedicated machine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["SERVER", "has_server", "running_server", "stop_left_over"]
 
 @contextlib.contextmanager
 def running_server(folder: Path) -> Iterator[tuple[str, int]]:
-    """The address and the process of a server that ends with the block; its data stay in `folder`.
+    """A server that stops with the block: its address and process; its data stay in `folder`.
 
-    The two folders above are the measurement's own: root lets the user that the server runs as pass through them.
+    The two folders above belong to the measurement: root opens them for the user that runs the server.
     """
     if os.geteuid() == 0:
         for above in folder.resolve().parents[:2]:
@@ -33,6 +33,6 @@ def running_server(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _settings() -> dict[str, str]:
-    """What PostgreSQL's manual advises for a server with a machine of its own: a quarter of the memory."""
+    """The advice of PostgreSQL's manual for a dedicated machine: a quarter of the memory."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {"fsync": "on", "shared_buffers": f"{memory // 4 // 2**20}MB", "max_wal_size": "8GB"}

@@ -1,4 +1,4 @@
-"""The search benchmark as rows of a table, for people and for the docs."""
+"""The study of search as rows of tables."""
 
 from __future__ import annotations
 

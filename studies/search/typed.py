@@ -1,4 +1,4 @@
-"""From a typed sentence to ten results: language detection, the text side of a model and the search together."""
+"""From a typed sentence to ten results: language detection, encoding and search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sparse-annotation study found: every run as CSV, the curve of A3VSE's Figure 1, its Tables 1 and 5."""
+"""Reports of the sparse-annotation study: all runs as CSV, the curve of A3VSE's Figure 1, its Tables 1 and 5."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Table = tuple[list[str], list[list[str]]]
 
 
 def sparse_csv(records: Records) -> str:
-    """A row for each run and direction; images: the annotated share, per_image: captions each (0: all)."""
+    """A row per run and direction; images: the annotated share, per_image: captions each (0: all)."""
     return to_csv(records, {key: key for key in ("method", "images", "per_image", "pairs", "seed")})
 
 
 def sparse_table(records: Records) -> Table:
-    """Table 1 as mR: a row for each sparsity, a column for each method; mean ± standard deviation over seeds.
+    """Table 1 as mR: a row per sparsity, a column per method; mean ± standard deviation over seeds.
 
-    Ablations that were measured at other sparsities than their own have a column, too.
+    Ablations that were measured at other sparsities than ABLATED have a column, too.
     """
     methods = {name: method for name, method in _present(records, METHODS).items() if name != TAGS}
     elsewhere = [each for each in records if (each["images"], each["per_image"]) != ABLATED]
@@ -43,7 +43,7 @@ def sparse_table(records: Records) -> Table:
 
 
 def ablation_table(records: Records) -> Table:
-    """Table 5: a row for each change of A3VSE at its sparsity; empty where none was measured."""
+    """Table 5: a row per change of A3VSE at its sparsity; no rows if none was measured."""
     own = [each for each in records if (each["images"], each["per_image"]) == ABLATED]
     changed = _present(own, ABLATIONS)
     rows = []
@@ -56,10 +56,10 @@ def ablation_table(records: Records) -> Table:
 
 
 def draw_curve(records: Records, path: Path) -> None:
-    """Recall against annotated pairs, one line a method; s_g, which has none, is a horizontal line.
+    """Recall against annotated pairs, one line per method; s_g, which has none, is a horizontal line.
 
-    Lines join runs with the most captions an image, as the paper's do; the others are single points: the same number
-    of pairs on more pictures is worth more, and one line through all would zigzag.
+    Lines join runs with the most captions per image, as in the paper; the others are single points, since the same
+    number of pairs on more pictures is worth more, and a line through all would zigzag.
     """
     from matplotlib.figure import Figure
 
@@ -88,8 +88,8 @@ def draw_curve(records: Records, path: Path) -> None:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     seeds = len({each["seed"] for each in learnt})
-    each = "all captions" if most == float("inf") else f"{most:g} captions"
-    lines = f"; lines: {each} an image, crosses: fewer; {seeds} seeds" if learnt else ""
+    captions = "all captions" if most == float("inf") else f"{most:g} captions"
+    lines = f"; lines: {captions} per image, crosses: fewer; {seeds} seeds" if learnt else ""
     figure.suptitle(f"{records[0]['lang']}, split {records[0]['split']}{lines}")
     with atomic_file(path) as temporary:
         figure.savefig(temporary, dpi=130)
@@ -100,35 +100,35 @@ def _learnt(records: Records) -> list[dict[str, Any]]:
 
 
 def _present(records: Records, methods: Mapping[str, Method]) -> dict[str, Method]:
-    found = {each["method"] for each in records}
-    return {name: method for name, method in methods.items() if name in found}
+    present = {each["method"] for each in records}
+    return {name: method for name, method in methods.items() if name in present}
 
 
 def _captions(record: Mapping[str, Any]) -> float:
-    """Captions an image; all are more than any number."""
+    """Captions per image; infinity for all."""
     return record["per_image"] or float("inf")
 
 
 def _value(record: Mapping[str, Any], key: Sequence[str]) -> float:
-    found: Any = record["result"]
+    value: Any = record["result"]
     for part in key:
-        found = found[part]
-    return float(found)
+        value = value[part]
+    return float(value)
 
 
 def _pairs(records: Records) -> dict[tuple[float, int], int]:
     """Sparsity -> its number of pairs, ascending; the mean over seeds, since images may have fewer captions."""
-    found: dict[tuple[float, int], list[int]] = {}
+    counts: dict[tuple[float, int], list[int]] = {}
     for each in _learnt(records):
-        found.setdefault((each["images"], each["per_image"]), []).append(each["pairs"])
-    means = {sparsity: round(statistics.mean(pairs)) for sparsity, pairs in found.items()}
+        counts.setdefault((each["images"], each["per_image"]), []).append(each["pairs"])
+    means = {sparsity: round(statistics.mean(pairs)) for sparsity, pairs in counts.items()}
     return dict(sorted(means.items(), key=lambda pair: (pair[1], pair[0])))
 
 
 def _points(records: Records, key: Sequence[str]) -> dict[int, list[float]]:
     """Number of pairs -> the values of all seeds."""
     pairs = _pairs(records)
-    found: dict[int, list[float]] = {}
+    points: dict[int, list[float]] = {}
     for each in records:
-        found.setdefault(pairs[each["images"], each["per_image"]], []).append(_value(each, key))
-    return found
+        points.setdefault(pairs[each["images"], each["per_image"]], []).append(_value(each, key))
+    return points

@@ -16,6 +16,7 @@ from lingvis.cli.output import print_json, print_table
 from lingvis.data.dataset import Dataset
 from lingvis.data.detections import REGIONS
 from lingvis.errors import UserError, choices
+from lingvis.features.store import FeatureStore
 from lingvis.files import check_writable, write_text
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.wordnet import WordNet
@@ -85,10 +86,7 @@ def run_sparse_study(
     grid = [(method, share, count) for share in images for count in per_image for method in trained]
     grid += [(method, *ABLATED) for method in ablated]
     cells: list[Cell] = [TagCell(setting)] if TAGS in chosen else []
-    for method, share, count in dict.fromkeys(grid):
-        for seed in seeds:
-            drawn = Annotation.draw(dataset, lang, share, count, seed)
-            cells.append(SparseCell(setting, method, drawn).with_identity(dataset, store))
+    cells += trained_cells(setting, dataset, store, grid, seeds)
     stored = stored_records(cells, setting.file)
     missing = [cell for cell in cells if cell.name not in stored]
     for folder in (out, work):
@@ -102,6 +100,23 @@ def run_sparse_study(
         draw_curve(records, out / "sparse.png")
     raise_failed(failed)
     return records
+
+
+def trained_cells(
+    setting: SparseSetting,
+    dataset: Dataset,
+    store: FeatureStore,
+    grid: Sequence[tuple[str, float, int]],
+    seeds: Sequence[int],
+) -> list[SparseCell]:
+    """A cell per seed and point of the grid: method, share of the images, captions per image."""
+    return [
+        SparseCell(setting, method, Annotation.draw(dataset, setting.lang, share, count, seed)).with_identity(
+            dataset, store
+        )
+        for method, share, count in dict.fromkeys(grid)
+        for seed in seeds
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -14,13 +14,13 @@ from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.wordnet import WordNet
 from lingvis.text.segment import words
 
-MOST_WORDS = 3  # of a name that is looked for in a sentence: "fire engine", "flat screen television"
+MOST_WORDS = 3  # of a tag in a sentence: "fire engine", "flat screen television"
 
 
 class TagModel:
     """The baseline s_g of Huang et al. 2019, section 4.2, as a model that evaluation measures.
 
-    The vector of a picture has how sure detectors are of each tag, that of a sentence is one at the tags that it
+    The vector of a picture has the detectors' score of each tag, that of a sentence is one at the tags that it
     names (k-hot); a score is their inner product. A sentence names a tag by one to three consecutive words that are
     the tag, or with WordNet share a synset with it.
     """
@@ -32,9 +32,9 @@ class TagModel:
     pooled = True
 
     def __init__(self, tags: Mapping[str, Mapping[str, float]], wordnet: WordNet | None = None) -> None:
-        """tags: picture -> tag -> how sure; see `picture_tags`."""
+        """tags: picture -> tag -> score; see `picture_tags`."""
         self._tags = tags
-        names = sorted({tag for found in tags.values() for tag in found})
+        names = sorted({tag for of_picture in tags.values() for tag in of_picture})
         self._place = {tag: number for number, tag in enumerate(names)}
         self._wordnet = wordnet
         self._known: dict[str, tuple[int, ...]] = {}
@@ -68,17 +68,17 @@ class TagModel:
 
 
 def picture_tags(dataset: Dataset, detections: str | None = None) -> dict[str, dict[str, float]]:
-    """Picture -> label or attribute -> the highest score it was seen with; regions by people, without one, are sure.
+    """Picture -> label or attribute -> its highest score; regions without a score, by people, count as 1.
 
     detections: as for `Dataset.with_regions`.
     """
-    found = {row.image: _tags(row.regions) for row in dataset.with_regions(detections).rows}
-    if not any(found.values()):
+    tags = {row.image: _tags(row.regions) for row in dataset.with_regions(detections).rows}
+    if not any(tags.values()):
         raise UserError(
             f"{dataset.path} has no regions with labels; make them with: "
             f"lingvis features detect {dataset.path} --detector DETECTOR"
         )
-    return found
+    return tags
 
 
 def _tags(regions: Sequence[Region]) -> dict[str, float]:

@@ -107,21 +107,21 @@ def _ahead(results: Results) -> Claim:
         for label, names in ROWS.items()
         if names[0] not in ("lingvis", *WITHOUT_A)
     ]
-    own = Side("`lingvis`", _average(results, "lingvis"))
+    ours = Side("`lingvis`", _average(results, "lingvis"))
     best, measured = _best(others)
-    claim = compare(f"`lingvis` has an A at least {GOAL:.0f} points above every other row", own, best)
-    if own.values is None or best.values is None:
+    claim = compare(f"`lingvis` has an A at least {GOAL:.0f} points above every other row", ours, best)
+    if ours.values is None or best.values is None:
         return claim
     # A margin of this size is more than chance, so it is taken as measured.
-    ahead = statistics.mean(own.values) - statistics.mean(best.values)
+    ahead = statistics.mean(ours.values) - statistics.mean(best.values)
     return claim._replace(verdict=_so_far(CONFIRMED if ahead >= GOAL else REFUTED, measured, len(others)))
 
 
 def _english(results: Results) -> Claim:
     sides = [Side(f"`{name}`", _average(results, name, languages=("en",))) for name in ENGLISH_ONLY]
-    own = Side("`lingvis`", _average(results, "lingvis", languages=("en",)))
+    ours = Side("`lingvis`", _average(results, "lingvis", languages=("en",)))
     best, measured = _best(sides)
-    claim = compare("`lingvis` in English is no worse than the best model of English alone", own, best)
+    claim = compare("`lingvis` in English is no worse than the best model of English alone", ours, best)
     return claim._replace(verdict=_so_far(claim.verdict, measured, len(sides)))
 
 
@@ -133,16 +133,16 @@ def _best(sides: Sequence[Side]) -> tuple[Side, int]:
 
 def _each_language(results: Results) -> Claim:
     text = "`lingvis` is better in every language than VSE-infinity of that language"
-    own, rival = scores(results, "lingvis"), scores(results, *(f"vse_infinity-{lang}" for lang in LANGUAGES))
-    if own is None or rival is None:
+    ours, rival = scores(results, "lingvis"), scores(results, *(f"vse_infinity-{lang}" for lang in LANGUAGES))
+    if ours is None or rival is None:
         return Claim(text, "", MISSING)
-    pairs = {lang: (own.best(lang), rival.best(lang)) for lang in LANGUAGES}
+    pairs = {lang: (ours.best(lang), rival.best(lang)) for lang in LANGUAGES}
     measured = {lang: (left, right) for lang, (left, right) in pairs.items() if left and right}
     verdicts = {decide(left, right) for left, right in measured.values()}
     order = (REFUTED, UNDECIDED, CONFIRMED)  # the worst language decides
     ahead = {lang: statistics.mean(left) - statistics.mean(right) for lang, (left, right) in measured.items()}
     numbers = ", ".join(f"{lang} {points:+.1f}" for lang, points in ahead.items())
-    numbers += f" (seeds: {own.seeds} and {rival.seeds})"
+    numbers += f" (seeds: {ours.seeds} and {rival.seeds})"
     verdict = next((each for each in order if each in verdicts), MISSING)
     return Claim(text, numbers, _so_far(verdict, len(measured), len(LANGUAGES)))
 

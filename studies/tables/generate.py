@@ -118,11 +118,11 @@ def fill(text: str, results: Results, *, caveats: bool = True) -> str:
 
 def pages(results: Results) -> dict[Path, str]:
     """Every page with its content as it should be."""
-    made = {README: fill(README.read_text(encoding="utf-8"), results, caveats=False)}
+    filled = {README: fill(README.read_text(encoding="utf-8"), results, caveats=False)}
     for path in sorted(DOCS.rglob("*.md")):
-        made[path] = fill(path.read_text(encoding="utf-8"), results)
-    commands = next((path for path in made if path.name == COMMANDS), DOCS / COMMANDS)
-    return made | {commands: command_page(app)}
+        filled[path] = fill(path.read_text(encoding="utf-8"), results)
+    commands = next((path for path in filled if path.name == COMMANDS), DOCS / COMMANDS)
+    return filled | {commands: command_page(app)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

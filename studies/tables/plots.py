@@ -51,9 +51,9 @@ def parameters(results: Results, figure: Figure) -> None:
         if point and parts[0].split("-")[0] not in ("threshold", "pca", "dictionary"):
             labelled[label.replace("`", "").replace(", 10 languages", "")] = point
     for label, (x, y) in labelled.items():
-        own = label == "lingvis"
+        ours = label == "lingvis"
         axes.scatter(
-            x, y, color=GREEN if own else BLUE, marker="*" if own else "o", s=150 if own else 36, zorder=3
+            x, y, color=GREEN if ours else BLUE, marker="*" if ours else "o", s=150 if ours else 36, zorder=3
         )
     axes.margins(x=0.12, y=0.12)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -85,8 +85,8 @@ def languages(results: Results, figure: Figure) -> None:
     }
     for axes, measured in panels.items():
         for label, (name, colour, marker) in MODELS.items():
-            found = [(count, _average(results, _row(name, count), measured(count))) for count in COUNTS]
-            line = [(count, score) for count, score in found if score is not None]
+            averages = [(count, _average(results, _row(name, count), measured(count))) for count in COUNTS]
+            line = [(count, score) for count, score in averages if score is not None]
             if line:
                 axes.plot(*zip(*line, strict=True), color=colour, marker=marker, label=label)
         axes.set(xlabel="languages trained on", xticks=COUNTS)
@@ -106,15 +106,15 @@ def _row(name: str, count: int) -> str:
 
 def _average(results: Results, name: str, measured: Sequence[str]) -> float | None:
     row = scores(results, name)
-    found = None if row is None else row.average(measured)
-    return None if found is None else statistics.mean(found)
+    values = None if row is None else row.average(measured)
+    return None if values is None else statistics.mean(values)
 
 
 def weights(results: Results, figure: Figure) -> None:
     """SMALR's Figure 4: the weight of masked cross-language modelling."""
     axes = figure.add_subplot()
-    found = {10.0**power: val_average(results, name) for power, name in LAMBDAS.items()}
-    line = [(value, score) for value, score in found.items() if score is not None]
+    averages = {10.0**power: val_average(results, name) for power, name in LAMBDAS.items()}
+    line = [(value, score) for value, score in averages.items() if score is not None]
     axes.set(
         xscale="log", xlabel="weight of the masked term (lambda 2)", ylabel="mR on val, mean of ten languages"
     )

@@ -76,5 +76,5 @@ def new_language(results: Results) -> str:
         )
     if not rows:
         return PENDING
-    head = ["language", "captions", "split", "route chosen", "mR before", "after", "learnt with the others"]
+    head = ["language", "captions", "split", "selected route", "mR before", "after", "learnt with the others"]
     return table([*head, "share", "largest change of an old one", "minutes, 2 cores", "seeds"], rows, left=4)

@@ -1,4 +1,4 @@
-"""What the transfer benchmark found: every run as CSV, the curves of the poster's Figure 3, a table of means."""
+"""Reports of the transfer study: all runs as CSV, the curves of the poster's Figure 3, a table of means."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from studies.transfer.methods import METHODS
 
 
 def transfer_csv(records: Records) -> str:
-    """A row for each run and direction; size: the number of captions."""
+    """A row per run and direction; size: the number of captions."""
     return to_csv(records, {"method": "method", "size": "learnt_from", "seed": "seed"})
 
 
 def transfer_table(records: Records) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: mR of every method at every number of captions, mean ± standard deviation over seeds."""
+    """Head and rows: mR of every method at every number of captions, mean ± standard deviation over seeds."""
     sizes = sorted({record["learnt_from"] for record in records})
     rows = []
     for method in _methods(records):
@@ -32,7 +32,7 @@ def transfer_table(records: Records) -> tuple[list[str], list[list[str]]]:
 
 
 def draw_curve(records: Records, path: Path) -> None:
-    """Recall against captions: a row for each direction, a column for each recall, a band of one deviation."""
+    """Recall against captions: a row per direction, a column per recall, a band of one deviation."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 6.6), layout="constrained")
@@ -65,5 +65,5 @@ def draw_curve(records: Records, path: Path) -> None:
 
 
 def _methods(records: Records) -> list[str]:
-    found = {record["method"] for record in records}
-    return [method for method in METHODS if method in found]
+    present = {record["method"] for record in records}
+    return [method for method in METHODS if method in present]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from itertools import product
 from pathlib import Path
 from threading import Event
 
@@ -72,9 +73,12 @@ def test_a_short_study_writes_everything_and_resumes(tmp_path: Path) -> None:
 
     row = next(row for row in result["rows"] if row["design"] == "Cos/Sin + MLP" and row["pattern"] == "L")
     kept = {group: row[group]["mean"] for group in GROUPS} | {"shown": [0.5] * 15}
-    append(tmp_path / UNFINISHED, {"name": "sincos/mlp/A/0", "protocol": result["protocol"], **kept})
-    append(tmp_path / UNFINISHED, {"name": "sincos/mlp/L/0", "protocol": {"steps": 3}, **kept})
+    for (position, decoder), pattern in product(DESIGNS, PATTERNS):
+        key = PoolingCell(position, decoder, pattern, 0).key
+        other = {"steps": 3} if key == "sincos/mlp/L/0" else result["protocol"]
+        append(tmp_path / UNFINISHED, {"name": key, "protocol": other, **kept})
     resumed = run_pooling_study(tmp_path, seeds=(0,), steps=2, device="cpu")
-    assert resumed["cells_from_an_earlier_run"] == 1
+    assert resumed["cells_from_an_earlier_run"] == len(DESIGNS) * len(PATTERNS) - 1
     assert resumed["shown"]["weights"]["Cos/Sin + MLP"]["A"] == [0.5] * 15
+    assert resumed["shown"]["weights"]["Cos/Sin + MLP"]["L"] != [0.5] * 15
     assert not (tmp_path / UNFINISHED).exists()

@@ -85,7 +85,7 @@ def test_sentences_are_distinct_and_of_the_languages_asked_for() -> None:
     assert set(german) < set(everything)
     detector = LanguageDetector(list(PHRASES))
     assert {detector(sentence) for sentence in everything[:200]} == set(PHRASES)
-    with pytest.raises(UserError, match=r"a model of xx with; use one that knows any of: ar, cs"):
+    with pytest.raises(UserError, match=r"queries for a model of xx; use a model of any of: ar, cs"):
         sentences(["xx"], 10)
 
 

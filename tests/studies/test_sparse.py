@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
-import os
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,15 @@ from lingvis.errors import UserError
 from lingvis.features.detect import detect
 from lingvis.training.build import load_recipe
 from lingvis.training.lessons import find_lessons
+from lingvis.training.run import open_with_features
 from studies import grid
+from studies.__main__ import main
 from studies.recipe_values import values_of
 from studies.records import RUNS, Record, read
-from studies.sparse.cells import Annotation
-from studies.sparse.methods import ABLATIONS
+from studies.sparse.cells import Annotation, SparseSetting
+from studies.sparse.methods import ABLATED, ABLATIONS, METHODS
 from studies.sparse.report import ablation_table, draw_curve, sparse_csv, sparse_table
-from studies.sparse.run import run_sparse_study
+from studies.sparse.run import run_sparse_study, trained_cells
 
 from ..conftest import make_rich_dataset
 
@@ -72,19 +73,15 @@ def run(dataset: Path, folder: Path, **options: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def measured(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All methods at one sparsity, and all ablations, by the command itself in two processes."""
+    """All methods and one ablation, at the sparsity of ablations, by the command itself."""
     folder = tmp_path_factory.mktemp("measured")
-    arguments = ["sparse", str(dataset), *SMALL, "--images", "0.5", "--per-image", "1"]
-    arguments += ["--seeds", "0", "--ablations", "--at-once", "2", "--device", "cpu"]
+    arguments = ["sparse", str(dataset), *SMALL, "--images", "0.1", "--per-image", "5", "--seeds", "0"]
+    arguments += ["--methods", *METHODS, "no-attention", "--device", "cpu"]
     arguments += ["--out", str(folder / "out"), "--work", str(folder / "work")]
-    done = subprocess.run(
-        [sys.executable, "-m", "studies", *arguments],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "160"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    (folder / "printed.txt").write_text(done.stdout)
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+        patch.setenv("COLUMNS", "160")
+        main(arguments)
+    (folder / "printed.txt").write_text(printed.getvalue())
     return folder
 
 
@@ -100,9 +97,8 @@ def records(folder: Path) -> dict[str, Record]:
 
 def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
     found = records(measured)
-    methods = ["a3vse", "vsepp", "vse_infinity_region", "scan_t2i"]
-    expected = {f"{method}-0.5x1-0" for method in methods} | {"s_g"}
-    assert set(found) == expected | {f"{name}-0.1x5-0" for name in ("a3vse", *ABLATIONS)}
+    methods = ["a3vse", "vsepp", "vse_infinity_region", "scan_t2i", "no-attention"]
+    assert set(found) == {f"{method}-0.1x5-0" for method in methods} | {"s_g"}
     rows = list(csv.DictReader((measured / "out" / "sparse.csv").open()))
     assert len(rows) == 2 * len(found)
     for row in rows:
@@ -122,9 +118,9 @@ def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
 
 def test_all_methods_learn_from_the_same_annotation_for_as_many_steps(dataset: Path, measured: Path) -> None:
     found = records(measured)
-    learnt = [found[name] for name in found if name.endswith("-0.5x1-0")]
+    learnt = [found[name] for name in found if name.endswith("-0.1x5-0")]
     assert len({each["annotation_sha256"] for each in learnt}) == 1
-    assert {each["pairs"] for each in learnt} == {10}  # of 19 pictures, one caption each
+    assert {each["pairs"] for each in learnt} == {4}  # of 19 pictures two, two captions each
     for each in found.values():
         if "values" in each:
             # 38 captions in batches of 4: half of nine steps.
@@ -139,13 +135,32 @@ def test_all_methods_learn_from_the_same_annotation_for_as_many_steps(dataset: P
     assert drawn.sha256 != Annotation.draw(opened, "en", 0.5, 1, 4).sha256
 
 
-def test_an_ablation_is_one_change(measured: Path) -> None:
-    found = records(measured)
-    full = found["a3vse-0.1x5-0"]["values"]
-    changes = {}
-    for name in ABLATIONS:
-        recipe = found[f"{name}-0.1x5-0"]["values"]
-        changes[name] = {key: recipe[key] for key in recipe if recipe[key] != full[key]}
+def test_an_ablation_is_one_change(dataset: Path, tmp_path: Path) -> None:
+    opened, store = open_with_features(dataset, "toy-grid")
+    setting = SparseSetting(
+        dataset=dataset,
+        dataset_sha256=opened.fingerprint,
+        overrides=tuple(SMALL),
+        out=tmp_path,
+        work=tmp_path,
+        device="cpu",
+        lang="en",
+        features="toy-grid",
+        pairs=38,
+        tags="global",
+        wordnet=None,
+        wordnet_sha256="",
+        keep=False,
+    )
+    grid = [(method, *ABLATED) for method in ("a3vse", *ABLATIONS)]
+    cells = trained_cells(setting, opened, store, grid, [0])
+    assert [cell.name for cell in cells] == [f"{name}-0.1x5-0" for name in ("a3vse", *ABLATIONS)]
+    assert len({cell.identity for cell in cells}) == len(cells)
+    full, *ablated = [cell.values() for cell in cells]
+    changes = {
+        name: {key: values[key] for key in values if values[key] != full[key]}
+        for name, values in zip(ABLATIONS, ablated, strict=True)
+    }
     terms = full["terms"]["domains"]
     assert changes == {
         "no-s": {"pseudo": {**full["pseudo"], "weight": 0.0}},
@@ -159,13 +174,13 @@ def test_an_ablation_is_one_change(measured: Path) -> None:
         "no-cross": {"terms": {"domains": {**terms, "cross": [0.0, 0.0]}}},
         "no-transitive": {"terms": {"domains": {**terms, "transitive": [0.0, 0.0]}}},
     }
-    assert found["a3vse-0.1x5-0"]["pairs"] == 4
 
 
 def test_a_record_says_how_it_was_made_and_names_no_folder(measured: Path) -> None:
-    record = records(measured)["a3vse-0.5x1-0"]
+    record = records(measured)["a3vse-0.1x5-0"]
     assert (record["study"], record["recipe"]) == ("sparse", "a3vse")
-    assert record["overrides"]["data.images"] == 0.5
+    assert (record["images"], record["per_image"], record["pairs"]) == (0.1, 5, 4)
+    assert record["overrides"]["data.features"] == "toy-grid"
     assert record["selection"] == "epoch of best mR on val, then test once"
     assert record["training"]["validation_mR"] == pytest.approx(
         max(score for _, score in record["validation"])
@@ -181,11 +196,26 @@ def test_nothing_is_trained_again_and_other_values_do_not_mix(
     dataset: Path, measured: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grid, "train", lambda *_, **__: pytest.fail("trained again"))
-    assert len(run(dataset, measured, ablations=True)) == 13
+    same = {"images": [0.1], "per_image": [5]}
+    assert len(run(dataset, measured, **same)) == 5
     with pytest.raises(UserError, match="was measured with other data or values; choose another --out"):
-        run(dataset, measured, overrides=[*SMALL, "training.epochs=2"])
+        run(dataset, measured, overrides=[*SMALL, "training.epochs=2"], **same)
     with pytest.raises(UserError, match=r"record s_g of .* was measured with other data or values"):
         run(dataset, measured, methods=["s_g"], tags="")
+
+
+def test_the_ablations_join_the_methods(
+    dataset: Path, measured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_training(*_: object, **__: object) -> None:
+        raise UserError("not trained here")
+
+    monkeypatch.setattr(grid, "train", no_training)
+    with pytest.raises(UserError) as caught:
+        run(dataset, measured, methods=["s_g"], images=[0.1], per_image=[5], ablations=True)
+    message = str(caught.value)
+    assert message.startswith("6 runs failed, all others are kept:")  # of seven ablations, one has a record
+    assert all(f"  {name}-0.1x5-0: not trained here" in message for name in set(ABLATIONS) - {"no-attention"})
 
 
 def test_a_run_that_fails_does_not_keep_the_others(dataset: Path, tmp_path: Path) -> None:

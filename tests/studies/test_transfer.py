@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import os
+import io
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from lingvis.errors import UserError
 from lingvis.text.vectors.store import VECTORS, Origin, write_vectors
 from lingvis.text.vectors.table import WordTable
 from studies import grid
+from studies.__main__ import main
 from studies.recipe_values import values_of
 from studies.records import RUNS, Record, read
 from studies.transfer.methods import METHODS
@@ -38,7 +38,7 @@ SMALL = [
     "text.encoder.dim=16",
     "text.words.vector_dim=8",
     "training.sampling.least_steps=2",
-    "training.epochs=2",
+    "training.epochs=1",
 ]
 
 
@@ -78,14 +78,10 @@ def measured(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     arguments = ["transfer", str(dataset), *SMALL, "--source", "en", "--target", "de"]
     arguments += ["--sizes", "6", "--seeds", "0", "--dictionary", str(dataset / "de-en.txt")]
     arguments += ["--out", str(folder / "out"), "--work", str(folder / "work"), "--at-once", "2"]
-    done = subprocess.run(
-        [sys.executable, "-m", "studies", *arguments, "--device", "cpu"],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    (folder / "printed.txt").write_text(done.stdout)
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+        patch.setenv("COLUMNS", "120")
+        main([*arguments, "--device", "cpu"])
+    (folder / "printed.txt").write_text(printed.getvalue())
     return folder
 
 
@@ -150,7 +146,7 @@ def test_the_source_stays_for_others_and_nothing_is_trained_again(
 
 
 def test_other_values_do_not_mix_with_what_is_there(dataset: Path, measured: Path) -> None:
-    other = [*SMALL, "training.epochs=1"]
+    other = [*SMALL, "training.epochs=2"]
     with pytest.raises(UserError, match="was measured with other data or values; choose another --out"):
         run(dataset, measured, overrides=other)
     options = {
