@@ -98,7 +98,7 @@ def test_a_row_of_several_seeds(tmp_path: Path) -> None:
     assert (row["trained, M"], row["at test, M"], row["minutes"], row["seeds"]) == ("10.0", "7.0", "2.5", "2")
 
 
-def test_models_of_one_language_are_summed_once_all_are_there(tmp_path: Path) -> None:
+def test_models_of_one_language_are_summed_if_none_is_missing(tmp_path: Path) -> None:
     for lang in LANGUAGES[:-1]:
         write(tmp_path, f"embn-{lang}", {lang: 30.0})
     partial = lines(languages.languages_table(Results(tmp_path)))["EmbN, one model per language"]
@@ -108,7 +108,7 @@ def test_models_of_one_language_are_summed_once_all_are_there(tmp_path: Path) ->
     assert (whole["mn *"], whole["trained, M"], whole["minutes"]) == ("31.0", "100.0", "20.0")
 
 
-def test_no_mean_without_all_its_languages(tmp_path: Path) -> None:
+def test_a_mean_needs_all_its_languages(tmp_path: Path) -> None:
     write(tmp_path, "s_liwe-2", {"en": 30.0, "de": 20.0})
     row = lines(languages.languages_table(Results(tmp_path)))["S-LIWE, 2 languages"]
     assert (row["en"], row["de"], row["A"], row["HA"]) == ("30.0", "20.0", "", "")
@@ -206,7 +206,7 @@ def test_the_weight_of_masking_is_read_on_val(tmp_path: Path) -> None:
     assert (table["1e-2"][column], table["1e-1"][column]) == ("35.5", "not measured")
 
 
-def test_every_record_that_is_read_is_a_row_that_is_trained() -> None:
+def test_every_row_of_the_tables_is_trained() -> None:
     read = {name for names in languages.ROWS.values() for name in names}
     read |= {*ablations.LIWE.values(), *ablations.LAMBDAS.values(), "la-no-exploration"}
     read |= {
@@ -233,7 +233,7 @@ def test_blocks_and_plots_without_any_record(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "images").iterdir()} == set(plots.PLOTS)
 
 
-def test_plots_are_small_and_repeat_themselves(tmp_path: Path) -> None:
+def test_plots_are_small_and_reproducible(tmp_path: Path) -> None:
     for n, name in enumerate(
         ("mule", "pca-50", "threshold-5", "smalr", "smalr-2-languages", "smalr-lambda-3")
     ):

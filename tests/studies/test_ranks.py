@@ -31,7 +31,7 @@ def test_a_small_run_writes_its_record(tmp_path: Path) -> None:
     assert result["hardware"]["cores"] >= 1
 
 
-def test_a_place_that_cannot_be_written_is_found_before_measuring(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_before_measuring(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     start = time.monotonic()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):

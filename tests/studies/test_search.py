@@ -1,4 +1,4 @@
-"""The search benchmark on a small size: engines agree, records are kept, and typed queries are answered."""
+"""The study of search at a small size: engines agree, records are kept, and typed queries are answered."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROWS, DIM = 2000, 64
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """Not below pytest's folder, which other runs of pytest close to the user that PostgreSQL runs as."""
+    """A folder outside of pytest's, which the user that runs PostgreSQL may not be able to reach."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
         stop_left_over(Path(folder) / SERVER)
@@ -43,7 +43,7 @@ def place() -> Iterator[Path]:
 def test_an_engine_finds_the_best_rows_in_a_later_process(
     name: str, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (lance, postgres):  # engines set it; put back afterwards
+    for module in (lance, postgres):  # engines set it; restored afterwards
         monkeypatch.setattr(module, "EXACT_VALUES", 1)
     made = Clustered(ROWS, DIM)
     vectors = np.concatenate(list(made.chunks()))
@@ -69,7 +69,7 @@ def test_an_engine_finds_the_best_rows_in_a_later_process(
     assert processes[0] == os.getpid()
 
 
-def test_ways_of_our_stores_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_and_approximate_stores_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (lance, postgres):
         monkeypatch.setattr(module, "EXACT_VALUES", 1)
     vectors = next(Clustered(ROWS, DIM).chunks())
@@ -83,7 +83,7 @@ def test_ways_of_our_stores_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert files == {"lance": 1, "lance-exact": 0}
 
 
-def test_records_say_all_and_finished_engines_are_kept(tmp_path: Path) -> None:
+def test_records_are_complete_and_finished_engines_are_kept(tmp_path: Path) -> None:
     out, work = tmp_path / "out", tmp_path / "work"
     work.mkdir()
     (first,) = run_search_study(out, sizes=[ROWS], engines=["numpy"], dim=DIM, work=work)
@@ -113,7 +113,7 @@ def test_records_say_all_and_finished_engines_are_kept(tmp_path: Path) -> None:
     assert find(file, first["name"]) == again
 
 
-def test_what_cannot_run_is_left_out_and_a_killed_process_does_not_stop_the_others(
+def test_an_engine_that_cannot_run_is_left_out_and_a_kill_does_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def measure(name: str, *_: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Made-up vectors, recall against exact search, sentences, and memory as the search benchmark sees it."""
+"""Made-up vectors, recall against exact search, sentences, and memory as the study of search measures it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "vectors.npy"
 
 
-def test_vectors_have_unit_length_and_come_again(vectors: Path) -> None:
+def test_vectors_have_unit_length_and_are_reproducible(vectors: Path) -> None:
     stored = np.load(vectors)
     assert stored.shape == (1000, 32) and stored.dtype == np.float16
     np.testing.assert_allclose(np.linalg.norm(stored.astype(np.float32), axis=1), 1, atol=2e-3)
@@ -37,7 +37,7 @@ def test_vectors_have_unit_length_and_come_again(vectors: Path) -> None:
     assert len(np.unique(stored, axis=0)) == 1000
 
 
-def test_vectors_are_clustered_and_questions_lie_farther_off() -> None:
+def test_vectors_are_clustered_and_queries_lie_farther_off() -> None:
     made = Clustered(2000, 1024)
     stored = np.concatenate(list(made.chunks())).astype(np.float32)
     among = stored @ stored.T
@@ -77,7 +77,7 @@ def test_items_carry_their_number_and_a_picture() -> None:
     assert Image.open(io.BytesIO(items[0].thumbnail)).format == "JPEG"
 
 
-def test_sentences_are_distinct_and_of_the_languages_asked_for() -> None:
+def test_sentences_are_distinct_and_of_the_given_languages() -> None:
     everything = sentences(list(PHRASES), 10_000)
     assert len(everything) == len(set(everything)) >= 210
     german = sentences(["de-AT", "xx"], 10_000)
@@ -89,7 +89,7 @@ def test_sentences_are_distinct_and_of_the_languages_asked_for() -> None:
         sentences(["xx"], 10)
 
 
-def test_memory_counts_a_process_and_those_below_it() -> None:
+def test_memory_counts_a_process_and_its_children() -> None:
     script = "x = bytearray(60_000_000); x[::4096] = b'1' * len(x[::4096]); print(flush=True); input()"
     before = memory_mb([os.getpid()])
     with subprocess.Popen(
@@ -106,7 +106,7 @@ def test_memory_counts_a_process_and_those_below_it() -> None:
     assert memory_mb([child.pid]) == 0
 
 
-def test_room_on_the_disk_counts_files_at_any_depth(tmp_path: Path) -> None:
+def test_disk_space_counts_files_at_any_depth(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     for name in ("a/1", "a/b/2"):
         (tmp_path / name).write_bytes(os.urandom(1_000_000))

@@ -1,4 +1,4 @@
-"""The PostgreSQL server of measurements: durable, shut to others, and started by root without rights of root."""
+"""The PostgreSQL server of measurements: durable, closed to others, and without root rights even if root starts it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studies.postgres_server import PostgresServer
 from studies.search.postgres import running_server
 
 
-def test_a_server_is_durable_and_has_no_rights_of_root() -> None:
+def test_a_server_is_durable_and_has_no_root_rights() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "engine" / "server"
         folder.parent.mkdir(mode=0o700)
@@ -32,7 +32,7 @@ def test_a_server_is_durable_and_has_no_rights_of_root() -> None:
                 assert (kept, fsync) == (0, "on")
                 assert (folder / "password").stat().st_mode & 0o077 == 0 == folder.stat().st_mode & 0o077
                 secret = (folder / "password").read_text()
-                assert len(secret) > 16 and secret not in address  # the last sign is quoted
+                assert len(secret) > 16 and secret not in address  # the last character is quoted
                 with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
                     psycopg.connect(address.replace(secret[:4], "0000"))
 

@@ -116,7 +116,7 @@ def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
     assert not any((measured / "work").iterdir())
 
 
-def test_all_methods_learn_from_the_same_annotation_for_as_many_steps(dataset: Path, measured: Path) -> None:
+def test_all_methods_have_the_same_annotation_and_steps(dataset: Path, measured: Path) -> None:
     found = records(measured)
     learnt = [found[name] for name in found if name.endswith("-0.1x5-0")]
     assert len({each["annotation_sha256"] for each in learnt}) == 1
@@ -176,7 +176,7 @@ def test_an_ablation_is_one_change(dataset: Path, tmp_path: Path) -> None:
     }
 
 
-def test_a_record_says_how_it_was_made_and_names_no_folder(measured: Path) -> None:
+def test_a_record_is_complete_and_names_no_folder(measured: Path) -> None:
     record = records(measured)["a3vse-0.1x5-0"]
     assert (record["study"], record["recipe"]) == ("sparse", "a3vse")
     assert (record["images"], record["per_image"], record["pairs"]) == (0.1, 5, 4)
@@ -218,7 +218,7 @@ def test_the_ablations_join_the_methods(
     assert all(f"  {name}-0.1x5-0: not trained here" in message for name in set(ABLATIONS) - {"no-attention"})
 
 
-def test_a_run_that_fails_does_not_keep_the_others(dataset: Path, tmp_path: Path) -> None:
+def test_a_failed_run_does_not_stop_the_others(dataset: Path, tmp_path: Path) -> None:
     mine = tmp_path / "work" / "vsepp-0.5x1-0"
     mine.mkdir(parents=True)
     (mine / "letter.txt").write_text("mine")
@@ -231,13 +231,13 @@ def test_a_run_that_fails_does_not_keep_the_others(dataset: Path, tmp_path: Path
     assert (tmp_path / "work" / "a3vse-0.5x1-0" / "model.safetensors").exists()
 
 
-def test_all_annotations_are_learnt_from_without_detectors(dataset: Path, tmp_path: Path) -> None:
+def test_with_all_annotations_there_are_no_pseudo_captions(dataset: Path, tmp_path: Path) -> None:
     (record,) = run(dataset, tmp_path, methods=["a3vse"], images=[1.0], per_image=[0])
     assert (record["name"], record["pairs"]) == ("a3vse-1xall-0", 38)
     assert records(tmp_path)["a3vse-1xall-0"]["values"]["pseudo"]["weight"] == 0
 
 
-def test_what_learns_without_detectors_asks_for_none(dataset: Path, tmp_path: Path) -> None:
+def test_an_ablation_without_pseudo_captions_needs_no_detections(dataset: Path, tmp_path: Path) -> None:
     options = {"methods": ["no-s"], "images": [0.5], "per_image": [1]}
     (record,) = run(dataset, tmp_path, overrides=[*SMALL, "pseudo.detections=nothing"], **options)
     assert record["overrides"]["pseudo.weight"] == 0
@@ -266,7 +266,7 @@ def test_what_learns_without_detectors_asks_for_none(dataset: Path, tmp_path: Pa
         ({"overrides": [*SMALL, "training.epochs=0"]}, "training.epochs"),
     ],
 )
-def test_wrong_values_get_a_sentence(
+def test_wrong_values_are_reported(
     options: dict[str, Any], sentence: str, dataset: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError) as caught:

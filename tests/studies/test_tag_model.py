@@ -80,7 +80,7 @@ def test_tags_are_labels_and_attributes_with_their_highest_score(tmp_path: Path)
     assert found == {"0.png": {"traffic light": 0.5, "red": 0.5, "car": 1.0}, "1.png": {}}
 
 
-def test_without_tags_there_is_a_sentence(tmp_path: Path) -> None:
+def test_missing_tags_are_reported(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match="has no regions with labels; make them with: lingvis features detect"
     ):
@@ -90,7 +90,7 @@ def test_without_tags_there_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_the_evaluation_counts_its_ranks(tmp_path: Path) -> None:
-    """Twelve pictures of a number each, of which one is not seen: it ties with all others, and comes last."""
+    """Twelve pictures with one number each; one has no tag, so that it ties with all others and comes last."""
     seen = [[{"box": BOX, "label": str(number), "score": 0.5}] for number in range(11)]
     made = dataset(tmp_path / "data", [*seen, []])
     model = TagModel(picture_tags(made))

@@ -110,7 +110,7 @@ def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
     assert "en -> de, split test" in printed
 
 
-def test_a_record_says_how_it_was_made_and_names_no_folder(measured: Path) -> None:
+def test_a_record_is_complete_and_names_no_folder(measured: Path) -> None:
     found = records(measured)
     record = found["en-de/t2-rcsls-6-0"]
     assert (record["study"], record["recipe"]) == ("transfer", "translator_t2")
@@ -129,7 +129,7 @@ def test_a_record_says_how_it_was_made_and_names_no_folder(measured: Path) -> No
     assert found["en-de/fs-6-0"]["values"]["start"]["run"] == ""
 
 
-def test_the_source_stays_for_others_and_nothing_is_trained_again(
+def test_the_source_model_stays_and_nothing_is_trained_again(
     dataset: Path, measured: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert [
@@ -145,7 +145,7 @@ def test_the_source_stays_for_others_and_nothing_is_trained_again(
     file.write_text(whole)
 
 
-def test_other_values_do_not_mix_with_what_is_there(dataset: Path, measured: Path) -> None:
+def test_other_values_do_not_mix_with_stored_ones(dataset: Path, measured: Path) -> None:
     other = [*SMALL, "training.epochs=2"]
     with pytest.raises(UserError, match="was measured with other data or values; choose another --out"):
         run(dataset, measured, overrides=other)
@@ -198,7 +198,7 @@ def test_a_language_without_test_captions_is_reported_on_val(dataset: Path, tmp_
         ({"sizes": []}, "--sizes and --seeds need a number each"),
     ],
 )
-def test_wrong_values_get_a_sentence(
+def test_wrong_values_are_reported(
     options: dict[str, Any], sentence: str, dataset: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError) as caught:
