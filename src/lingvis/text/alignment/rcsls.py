@@ -14,7 +14,7 @@ from lingvis.device import choose_device
 from lingvis.text.alignment.neighbours import blocks, top_k
 from lingvis.text.alignment.procrustes import orthogonal
 
-# Of lengths 1 and 5 and 5 to 20 steps the best on words set aside: results/alignment/accuracy.json.
+# Of lengths 1 and 5 and 5 to 20 steps the best on words set aside: record accuracy of results/alignment/runs.jsonl.
 STEPS = 15
 FIRST_STEP = 1.0
 TINY_STEP = 1e-4
