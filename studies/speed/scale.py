@@ -39,7 +39,7 @@ from lingvis.model.embedder import Embedder
 from lingvis.model.folder import write_artifact
 from lingvis.ray.cluster import Cluster, load_ray
 from lingvis.ray.indexing import ClusterWorkers
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 
 BACKBONE = "efficientnet-lite0"
 WRITTEN = 100  # batches

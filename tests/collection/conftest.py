@@ -16,7 +16,7 @@ from lingvis.features.description import Features
 from lingvis.features.encode import Kind, PictureEncoder
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.folder import write_artifact
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 
 from ..postgres import Server
 from .rows import DIM

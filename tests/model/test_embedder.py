@@ -26,7 +26,7 @@ from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import write_artifact
 from lingvis.model.stored import StoredEmbedder
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 
 COUNT = 6
 TEXTS = [f"word{number} of {number}" for number in range(COUNT)]

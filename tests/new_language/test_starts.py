@@ -22,7 +22,7 @@ from lingvis.recipes.schema import Part
 from lingvis.text.tokenizers.base import END, START
 from lingvis.text.tokenizers.characters import CharacterTokenizer
 from lingvis.text.words.ngrams import HashedNgrams
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.types import SpelledWords
 
 TEXTS = ["a red dog", "the blue house"]

@@ -15,7 +15,7 @@ from lingvis.recipes.read import parse_recipe
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.latent import Assignment
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.types import Tokens
 
 WITHOUT_DOWNLOAD = [name for name in recipe_names() if "bert" not in name]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from lingvis.errors import UserError
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 
 
 def test_the_three_protocols_differ_in_what_the_poster_says() -> None:

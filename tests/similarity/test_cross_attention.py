@@ -12,7 +12,7 @@ from torch import Tensor
 from lingvis.errors import UserError
 from lingvis.similarity import cross_attention
 from lingvis.similarity.cross_attention import CrossAttention
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.types import Tokens
 
 VARIANTS: list[dict[str, Any]] = [

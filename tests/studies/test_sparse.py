@@ -18,7 +18,7 @@ from PIL import Image
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.detect import detect
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.training.lessons import find_lessons
 from studies import grid
 from studies.sparse.cells import Annotation

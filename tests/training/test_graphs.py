@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lingvis.training import task as task_module
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.training.loop import fit as loop
 from lingvis.training.loop.fit import Plan
 from lingvis.training.loop.graphs import GraphedCalls

@@ -10,7 +10,7 @@ from lingvis.data.dataset import Dataset, write_rows
 from lingvis.errors import UserError
 from lingvis.evaluation.run import evaluate_runs
 from lingvis.model.build import build_tokenizer
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.training.lessons import Lessons, find_lessons
 from lingvis.training.run import train
 from lingvis.training.start import vocabulary_sentences

@@ -12,7 +12,7 @@ from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
 from lingvis.terms import DomainAdversaries, Domains
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.training.lessons import find_lessons
 from lingvis.training.pseudo import PseudoCaptions, WithPseudo
 from lingvis.training.run import prepare

@@ -30,7 +30,7 @@ from lingvis.recipes.library import recipe_names
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.training import run as train_module
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.training.loop import fit as loop
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.loop.log import read_log

@@ -14,7 +14,7 @@ from lingvis.errors import UserError
 from lingvis.objectives.ranking import hinge_all, hinge_hardest
 from lingvis.terms import MaskedCrossLanguage, Views, hide_words
 from lingvis.text.bank import TokenBank
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.training.lessons import find_lessons
 from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
 from lingvis.training.loop.fit import Plan, fit

@@ -16,7 +16,7 @@ from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.store import FeatureStore
 from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredEmbedder
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.training.lessons import find_lessons
 from lingvis.training.run import prepare, train
 from lingvis.training.start import vocabulary_sentences

@@ -19,7 +19,7 @@ from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.extract import extract
 from lingvis.hardware import describe_hardware
 from lingvis.model.folder import is_artifact
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
 

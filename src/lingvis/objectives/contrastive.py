@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from lingvis.bounds import Positive
 from lingvis.errors import UserError
-from lingvis.objectives.ranking import OBJECTIVES
+from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.types import Clock
 
 # A learned temperature stays between these.
@@ -20,7 +20,7 @@ LOWEST, HIGHEST = 0.005, 1.0
 @OBJECTIVES.register(
     "contrastive", "softmax over the negatives, both directions (InfoNCE), several positives"
 )
-class Contrastive(nn.Module):
+class Contrastive(Objective):
     """Mean over positive pairs (i, t) and both directions of -log(e^(s(i,t)/tau) / (e^(s(i,t)/tau) + negatives)).
 
     scores [I, T], positives bool [I, T] -> scalar. The negatives are the sum of e^(s/tau) over the negatives of
@@ -48,7 +48,7 @@ class Contrastive(nn.Module):
             return self._given
         return LOWEST * (HIGHEST / LOWEST) ** self.position.sigmoid()
 
-    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = Clock()) -> Tensor:  # noqa: B008
+    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
         absent = scores.isneginf()
         # Minus infinity would give a learned temperature a gradient that is no number.
         logits = scores.masked_fill(absent, 0.0) / self.temperature

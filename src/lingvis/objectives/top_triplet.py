@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lingvis.bounds import Count, Positive
+from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.objectives.hinges import hinge_sums
-from lingvis.objectives.ranking import OBJECTIVES
 from lingvis.types import Clock
 
 
 @OBJECTIVES.register(
     "top_triplet", "triplet loss: the mean over the hardest few negatives (EmbN, MULE, SMALR)"
 )
-class TopTriplet(nn.Module):
+class TopTriplet(Objective):
     """Mean over positive pairs (i, t) of the mean hinge against the `hardest` top-scoring negatives.
 
     scores [I, T], positives bool [I, T] -> scalar. The picture as query meets the negatives of its row, the
@@ -32,7 +32,7 @@ class TopTriplet(nn.Module):
         self.margin, self.hardest = margin, hardest
         self.image_weight, self.text_weight = image_weight, text_weight
 
-    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = Clock()) -> Tensor:  # noqa: B008
+    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
         pictures = self._queries(scores, positives)
         sentences = self._queries(scores.T.contiguous(), positives.T.contiguous())
         total = self.image_weight * pictures + self.text_weight * sentences

@@ -27,7 +27,7 @@ class Part(BaseModel):
 
 
 class TermPart(Part):
-    """A part of the loss beside the objective, with its weight; `objective` in it is a part in turn."""
+    """A term of the loss with its weight; `objective` in it is a part in turn."""
 
     weight: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -59,21 +59,6 @@ class DataSection(_Section):
     per_image: Annotated[int, Field(ge=0)] = 0
     annotated: str = ""
     annotated_languages: Annotated[list[str], AfterValidator(_each_once)] = []
-
-
-class PseudoSection(_Section):
-    """Captions written from what detectors saw, for the training images that are not annotated (A3VSE).
-
-    weight: their share of the objective, that of people's captions being the rest; 0: there are none. detections: the
-    name of stored detections; empty: the regions of the dataset's rows, or detections/regions. objective: theirs.
-    teachers: folders of trained models. Instead of captions by detectors a picture has the sentences without a picture
-    (data.text_only) that these models find for it, and objective `distilled` asks for scores like theirs.
-    """
-
-    weight: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    detections: str = ""
-    teachers: list[str] = []
-    objective: Part = Part(name="none")
 
 
 class StartSection(_Section):
@@ -131,8 +116,7 @@ class ScheduleSection(_Section):
 class TrainingSection(_Section):
     """The loop.
 
-    sampling: which captions meet in a batch of `batch_size` captions or images. languages_apart: the objective
-    is the sum over languages, each with its own captions as negatives, instead of one over all captions.
+    sampling: which captions meet in a batch of `batch_size` captions or images.
     graphs: replay recorded CUDA graphs on a GPU; parts that look at values on the host (transformers do) cannot
     be recorded. patience: stop after so many epochs in which validation did not become better; 0 = never.
     """
@@ -141,7 +125,6 @@ class TrainingSection(_Section):
     patience: Annotated[int, Field(ge=0)] = 0
     batch_size: Annotated[int, Field(gt=1)]
     sampling: Part
-    languages_apart: bool = False
     clip: Annotated[float, Field(ge=0)]
     precision: Literal["auto", "float32", "tf32", "bfloat16"]
     graphs: bool
@@ -160,9 +143,8 @@ class Recipe(_Section):
     image: ImageSection
     text: TextSection
     similarity: Part
-    objective: Part
-    pseudo: PseudoSection = PseudoSection()
-    terms: dict[str, TermPart] = {}
+    pseudo: Part = Part(name="none")
+    terms: dict[str, TermPart]
     pretraining: Part = Part(name="none")
     optimizer: OptimizerSection
     schedule: ScheduleSection

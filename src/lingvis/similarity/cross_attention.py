@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Literal
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from lingvis.bounds import Positive
+from lingvis.recipes.schema import Recipe
 from lingvis.similarity.measures import SIMILARITIES
 from lingvis.types import Tokens
 
@@ -48,6 +50,27 @@ class CrossAttention(nn.Module):
         super().__init__()
         self.direction, self.lambda1 = direction, lambda1
         self.aggregation, self.lambda2, self.block = aggregation, lambda2, block
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """It compares all vectors of both sides: nothing may pool them, and no term may ask for one per sentence."""
+        plain = {
+            "image.pooling.name": (recipe.image.pooling.name, "mean"),
+            "text.pooling.name": (recipe.text.pooling.name, "mean"),
+            "text.head.name": (recipe.text.head.name, "none"),
+        }
+        for place, (name, allowed) in plain.items():
+            if name != allowed:
+                yield (
+                    f"{place} is {name}, but similarity cross_attention compares all vectors and never pools them; "
+                    f"set {place} = {allowed}"
+                )
+        for name, term in recipe.terms.items():
+            if term.options.get("on") == "sentence":
+                yield (
+                    f"terms.{name} compares sentences by one vector each, but similarity cross_attention makes none; "
+                    "leave the term out, or set similarity.name = cosine"
+                )
 
     def prepare_images(self, tokens: Tokens) -> Tensor:
         """Regions -> what is compared: unit length, zero where there is none, float32 [I, R, D]."""

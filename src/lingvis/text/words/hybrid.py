@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
+from lingvis.recipes.schema import Recipe
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.tokenizers.language_words import LanguageVocabulary
 from lingvis.text.words.base import WORDS
@@ -38,6 +40,15 @@ class HybridWords(nn.Module):
 
     FILE = "latent.json"
     row_of: Tensor
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """Its latent tokens come from pre-training."""
+        if recipe.pretraining.name != "latent":
+            yield (
+                f"text.words hybrid starts from latent tokens, but pretraining.name is {recipe.pretraining.name}; "
+                "set pretraining.name = latent, or choose another text.words.name"
+            )
 
     def __init__(
         self,

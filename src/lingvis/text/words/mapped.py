@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch.nn import functional as F
 
 from lingvis.bounds import Count
 from lingvis.errors import UserError
+from lingvis.recipes.schema import Recipe
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.space import check_vectors, in_blocks
@@ -32,6 +34,21 @@ class MappedWords(nn.Module):
     Special tokens are words of no language: their vectors lie in the space behind the map. The vectors of words
     are parameters, so that optimizer.factors freezes them; recipes do.
     """
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """Every word with a vector stays in the vocabulary; a dictionary serves only a fitted map."""
+        tokenizer, words = recipe.text.tokenizer.options, recipe.text.words.options
+        if tokenizer.get("min_count") != 1 or tokenizer.get("rare_below"):
+            yield (
+                "text.words mapped keeps every word that has a vector; set text.tokenizer.name = language_words with "
+                "min_count = 1 and without rare_below"
+            )
+        if words.get("dictionary") and words.get("map") not in FITTED:
+            yield (
+                f"text.words.dictionary is {words['dictionary']!r}, but text.words.map is {words.get('map')}, which "
+                f"needs none; set text.words.map = {FITTED[0]} or {FITTED[1]}, or leave the dictionary out"
+            )
 
     def __init__(
         self,
