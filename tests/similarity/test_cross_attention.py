@@ -131,7 +131,8 @@ def test_values_of_the_paper() -> None:
     for recipe in (words, regions):
         assert recipe.text.encoder.options == {"dim": 1024, "bidirectional": True}
         assert recipe.text.words.options == {"dim": 300}
-        assert recipe.objective.options == {"margin": 0.2, "schedule": "hardest"}
+        objective = recipe.terms["matching"].options["objective"]
+        assert objective == {"name": "ranking", "margin": 0.2, "schedule": "hardest"}
         assert (recipe.optimizer.name, recipe.optimizer.lr, recipe.training.clip) == ("adam", 2e-4, 2.0)
         assert (recipe.training.epochs, recipe.schedule.epochs, recipe.training.batch_size) == (30, [15], 128)
 

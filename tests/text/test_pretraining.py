@@ -17,8 +17,9 @@ from lingvis.text.words.latent import LatentAttention, pretrain
 from lingvis.text.words.universal import UniversalWords
 from lingvis.training import pretraining
 from lingvis.training.pretraining import LatentPretraining, Material, UniversalPretraining
-from lingvis.training.sampling import CaptionTable
 from lingvis.types import TextBatch
+
+from ..training.tables import make_table
 
 
 def material(langs: Sequence[str], *, each: int, pictures: int = 64) -> Material:
@@ -35,7 +36,7 @@ def material(langs: Sequence[str], *, each: int, pictures: int = 64) -> Material
     device = torch.device("cpu")
     bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=spoken, languages=langs, device=device)
     vectors = np.random.default_rng(0).normal(size=(tokenizer.vocabulary.size, 6)).astype(np.float32)
-    table = CaptionTable(np.array(groups), bank.langs, bank.rows.lengths, pictures)
+    table = make_table(np.array(groups), bank.langs, bank.rows.lengths, pictures)
     return Material(bank, tokenizer.vocabulary, table, vectors, dim=5, seed=0, device=device)
 
 

@@ -26,10 +26,11 @@ from lingvis.training import run as train_module
 from lingvis.training.loop import fit as loop
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
-from lingvis.training.sampling import CaptionSampler, CaptionTable
+from lingvis.training.sampling import CaptionSampler
 from lingvis.types import Clock
 
 from ..conftest import COLOURS, THINGS, make_toy_dataset
+from .tables import make_table
 
 DIM = 8
 GERMAN = {german.lower(): english for english, german in {**COLOURS, **THINGS}.items()} | {
@@ -103,7 +104,7 @@ def test_frozen_tensors_stay_bit_by_bit_and_the_others_move(
 ) -> None:
     run = tmp_path / "run"
     options = begun_with(source) if recipe == "translator_t1" else fitted(dataset, source)
-    config = train(recipe, dataset, run, overrides=options)
+    config = train(recipe, dataset, run, overrides=options).config
     tensors = weights(run)
     image = [name for name in tensors if name.startswith("image.")]
     assert {"image.encoder.norm.running_mean", "image.encoder.norm.running_var"} < set(image)
@@ -245,7 +246,7 @@ def test_the_vocabulary_is_that_of_the_drawn_captions(dataset: Path, tmp_path: P
 
 
 def test_an_epoch_of_few_captions_repeats_them() -> None:
-    table = CaptionTable(np.arange(10), np.zeros(10, np.int64), np.full(10, 5), images=10)
+    table = make_table(np.arange(10), np.zeros(10, np.int64), np.full(10, 5), images=10)
     sampler = CaptionSampler(captions=table, batch_size=4, least_steps=8)
     epoch = sampler.epoch(0, 0)
     assert len(epoch) == sampler.batch_count() == 9  # three passes of three batches

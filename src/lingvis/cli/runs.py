@@ -45,7 +45,7 @@ def train(
     from lingvis.training.run import train as run
 
     try:
-        config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device)
+        config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device).config
     except (Interrupted, KeyboardInterrupt):
         kept = (out / CHECKPOINT).exists()
         then = (

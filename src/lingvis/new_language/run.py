@@ -89,7 +89,7 @@ def add_language(
         image_emb,
         ruler.shorter,
         given=Given(vectors=vectors, dictionary=dictionary, pivot=pivot),
-        plan=Plan(seed=seed, temperature=_temperature(recipe)),
+        plan=Plan(seed=seed, temperature=_temperature(config["recipe"])),
         route=route,
     )
     chosen = best(outcomes)
@@ -206,8 +206,11 @@ def _points(embedder: Embedder, stored: StoredEmbedder | None, material: Materia
     return image_emb, Ruler(choose.texts, material.lang, points, of)
 
 
-def _temperature(recipe: Recipe) -> float:
-    """Of the model's own objective, where that has one that stays; 0.05 otherwise."""
-    options = recipe.objective.options
-    fixed = recipe.objective.name == "contrastive" and not options.get("learned", False)
-    return float(options["temperature"]) if fixed else 0.05
+def _temperature(recipe: Mapping[str, Any]) -> float:
+    """The temperature of the model's own objective, where that has one that stays; 0.05 otherwise.
+
+    recipe: as the model folder tells it; earlier versions had one objective beside the terms.
+    """
+    objective = recipe.get("objective") or recipe["terms"]["matching"]["objective"]
+    fixed = objective["name"] == "contrastive" and not objective.get("learned", False)
+    return float(objective["temperature"]) if fixed else 0.05
