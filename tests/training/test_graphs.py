@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from lingvis.training import batches as batches_module
 from lingvis.training import task as task_module
 from lingvis.training.loop import fit as loop
 from lingvis.training.loop.fit import Plan
@@ -99,7 +100,7 @@ class Replay:
 def test_a_shape_names_everything_that_a_recording_depends_on(
     recipe: str, rich_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task_module, "IMAGE_MULTIPLE", 1)  # batches of other numbers of pictures
+    monkeypatch.setattr(batches_module, "IMAGE_MULTIPLE", 1)  # batches of other numbers of pictures
     task, sampler = prepared(recipe, rich_dataset, tmp_path)
     expected = seeded_losses(task, sampler, 25)
     task._graphs = replay = Replay()  # type: ignore[assignment]

@@ -221,7 +221,7 @@ def test_a_teacher_needs_its_weights_and_one_vector_a_picture(
         (["terms.pseudo.weight=0.0"], "no term learns from their scores"),
         (["pseudo.runs=[]"], "names no teacher"),
         (["data.text_only=false", "training.sampling.text_only=0.0"], "data.text_only is false"),
-        (["pseudo.name=detectors"], "but pseudo.name is detectors"),
+        (["pseudo.name=detectors"], "unknown key pseudo.runs; allowed: detections"),
         (["pseudo.runs=['nowhere']"], "nowhere"),
         (["data.languages=['en', 'de', 'zh']"], "does not know zh"),
     ],

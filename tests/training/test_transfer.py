@@ -22,7 +22,7 @@ from lingvis.text.alignment import prepare
 from lingvis.text.vectors.store import VECTORS, Origin, WordVectors, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.words.mapped import MappedWords
-from lingvis.training import run as train_module
+from lingvis.training import prepare as prepare_module
 from lingvis.training.loop import fit as loop
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
@@ -280,7 +280,7 @@ def test_a_killed_run_goes_on_without_fitting_again(
             train("translator_t2", dataset, run, overrides=options)
     assert (run / CHECKPOINT).exists()
     with monkeypatch.context() as patched:
-        patched.setattr(train_module, "fit_translator", lambda *_: pytest.fail("fitted again"))
+        patched.setattr(prepare_module, "fit_translator", lambda *_: pytest.fail("fitted again"))
         train("translator_t2", dataset, run, overrides=options, resume=True)
     assert moved(run, tmp_path / "whole", list(weights(run))) == set()
 
