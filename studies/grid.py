@@ -18,8 +18,8 @@ from lingvis.errors import UserError
 from lingvis.hardware import core_count
 from lingvis.model.folder import CHECKPOINT, is_artifact, read_config
 from lingvis.progress import ProgressBar
-from lingvis.training.validate import load_recipe
 from lingvis.training.run import train
+from lingvis.training.validate import load_recipe
 
 
 class Run(Protocol):

@@ -16,9 +16,9 @@ from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.store import FeatureStore
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
-from lingvis.training.validate import load_recipe
 from lingvis.training.identity import run_identity
 from lingvis.training.loop.log import read_log
+from lingvis.training.validate import load_recipe
 from studies.grid import resolved, stored_record, trained
 from studies.sparse.methods import ALL
 

@@ -19,9 +19,9 @@ from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.extract import extract
 from lingvis.hardware import describe_hardware
 from lingvis.model.folder import is_artifact
-from lingvis.training.validate import load_recipe
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
+from lingvis.training.validate import load_recipe
 
 RECIPE = "demo"
 PAGE = Path("page", "index.html")  # below the demo's folder, like the others
