@@ -14,7 +14,7 @@ from lingvis.terms.base import AUTHORED, Origin
 from lingvis.training.run import train
 from lingvis.training.sources import Sentences
 from lingvis.training.sources.collect import collect_sentences
-from lingvis.training.start import vocabulary_sentences
+from lingvis.training.start.words import vocabulary_sentences
 from lingvis.training.validate import load_recipe
 
 from ..conftest import COLOURS, THINGS

@@ -35,7 +35,7 @@ from lingvis.training.loop.log import read_log
 from lingvis.training.prepare import prepare
 from lingvis.training.pretraining import LatentPretraining, UniversalPretraining
 from lingvis.training.run import MARK, open_with_features, train
-from lingvis.training.start import ASSIGNMENT, stored_vectors, words_start
+from lingvis.training.start.words import ASSIGNMENT, stored_vectors, words_start
 from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
 

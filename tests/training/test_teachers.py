@@ -21,7 +21,7 @@ from lingvis.training.prepare import prepare
 from lingvis.training.run import train
 from lingvis.training.sources.collect import collect_sentences
 from lingvis.training.sources.teachers import SENTENCES_PER_PICTURE, _best
-from lingvis.training.start import vocabulary_sentences
+from lingvis.training.start.words import vocabulary_sentences
 from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
 

@@ -1,4 +1,4 @@
-"""Contrastive loss with several positives a row."""
+"""Contrastive loss with several positives per row."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ class Contrastive(Objective):
 
     scores [I, T], positives bool [I, T] -> scalar. The negatives are the sum of e^(s/tau) over the negatives of
     the pair's row or column; other positives are left out, so that they do not push each other away.
-    van den Oord et al. 2018, Eq. 4, in both directions as in Radford et al. 2021.
+    van den Oord et al. 2018, Eq. 4, in both directions as in Radford et al. 2021. Also known as InfoNCE, NT-Xent and
+    cross entropy with in-batch negatives.
 
-    learned: `temperature` is where tau starts. Its logarithm is a sigmoid between the bounds, which tau
-    therefore never reaches, and from which it can always come back (a clamped one has no gradient there).
+    learned: `temperature` is the start value of tau. Its logarithm is a sigmoid between the bounds, which tau
+    therefore never reaches; a clamped tau would have no gradient there.
     """
 
     def __init__(self, *, temperature: Positive, learned: bool = False) -> None:
@@ -61,5 +62,5 @@ class Contrastive(Objective):
 
 
 def _position(temperature: float) -> Tensor:
-    """Where the logarithm of a temperature lies between the bounds, before the sigmoid."""
+    """The argument of the sigmoid that gives this temperature."""
     return torch.tensor(math.log(temperature / LOWEST) / math.log(HIGHEST / LOWEST)).logit()

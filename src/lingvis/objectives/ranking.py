@@ -19,6 +19,7 @@ class Ranking(Objective):
     scores [I, T], positives bool [I, T] -> scalar. The negatives of a pair are the non-positive entries of
     its row and of its column: either all of them (summed), the hardest one (Faghri et al. 2018, Eq. 6), or
     (1 - k) x all + k x hardest with k from `schedule` (Wehrmann et al. 2019; see hardness.py).
+    Also known as triplet loss, sum of hinges (all) and max of hinges or VSE++ loss (hardest).
     """
 
     def __init__(

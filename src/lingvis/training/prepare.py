@@ -23,10 +23,10 @@ from lingvis.training.build import build_pretraining, build_sampler, build_terms
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.pretraining import Material
 from lingvis.training.sampling import PseudoSampler, Sampler
-from lingvis.training.source import fit_translator, open_source, take_parts
 from lingvis.training.sources import PSEUDO_SOURCES
 from lingvis.training.sources.collect import collect_sentences
-from lingvis.training.start import kept_assignment, stored_vectors, vocabulary_sentences, words_start
+from lingvis.training.start.model import fit_translator, open_source, take_parts
+from lingvis.training.start.words import kept_assignment, stored_vectors, vocabulary_sentences, words_start
 from lingvis.training.task import RetrievalTask
 
 

@@ -30,7 +30,7 @@ from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint
 from lingvis.training.loop.fit import Plan, fit
 from lingvis.training.loop.optimizer import make_optimizer, make_schedule
 from lingvis.training.prepare import prepare
-from lingvis.training.start import ASSIGNMENT
+from lingvis.training.start.words import ASSIGNMENT
 from lingvis.training.validate import load_recipe
 
 MARK = "run.json"  # distinguishes the folder of an unfinished run from other folders of the user

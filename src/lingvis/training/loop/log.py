@@ -1,4 +1,4 @@
-"""The record of a run: log.jsonl always, TensorBoard files where that library is installed, curves as a picture."""
+"""The log of a run: log.jsonl, TensorBoard files where that library is installed, and curves.png."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CURVES = "curves.png"
 
 
 class RunLog:
-    """Appends one JSON object a line; opened again after a kill it drops what lies past the checkpoint."""
+    """Appends one JSON object per line; reopened after a kill, it drops records later than the checkpoint."""
 
     def __init__(self, folder: Path, *, from_step: int, from_epoch: int) -> None:
         self._path = folder / FILE
@@ -57,7 +57,7 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines[:-1]]
     except ValueError as error:
         raise UserError(
-            f"{path} is damaged ({error}); delete it, the run goes on without its past"
+            f"{path} is damaged ({error}); delete it; the run resumes without its earlier log"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Watches the loss without making the device wait at every step: finds non-finite values and collapse."""
+"""Detects non-finite losses and a collapse, without synchronising with the device at every step."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class LossWatch:
                 what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient became {norm}"
                 raise UserError(
                     f"the {what} at step {step}; a checkpoint from before it, if one was written, is kept. "
-                    "Lower optimizer.lr, or set training.precision=float32, and train into a new --out."
+                    "Lower optimizer.lr, or set training.precision=float32, and train into a new folder."
                 )
             near = abs(matching - blind) <= COLLAPSE_TOLERANCE * blind
             self._stuck = self._stuck + 1 if near else 0
@@ -77,7 +77,7 @@ class LossWatch:
                 raise UserError(
                     f"training has collapsed: the loss has stuck at {matching:.1f} for {self._stuck} steps up to step "
                     f"{step}, the value of a model that maps everything to one point. Start with easier negatives "
-                    "(terms.matching.objective.schedule=warmup) or lower optimizer.lr, and train into a new --out."
+                    "(terms.matching.objective.schedule=warmup) or lower optimizer.lr, and train into a new folder."
                 )
             records.append(LossRecord(step, loss, dict(zip(names, terms, strict=True))))
         return records

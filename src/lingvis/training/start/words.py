@@ -1,4 +1,4 @@
-"""What training starts from beside its sentences: a vocabulary, word vectors, latent tokens."""
+"""The words at the start of a run: vocabulary, word vectors, latent tokens."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def vocabulary_sentences(
 def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> Floats | None:
     """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none.
 
-    Centred in each language: vectors trained on captions share a large common direction, which says nothing.
-    For `mapped` words centred over all stored ones and of unit length, as maps are fitted.
+    Vectors are centred per language, because vectors trained on captions share a large common direction. For `mapped`
+    words they are centred over all stored ones and have unit length, as maps are fitted.
     """
     if not recipe.data.vectors:
         return None
     if not vocabulary.blocks:
         raise UserError(
-            f"data.vectors is {recipe.data.vectors!r}, but tokenizer {recipe.text.tokenizer.name} keeps no words of each "
+            f"data.vectors is {recipe.data.vectors!r}, but tokenizer {recipe.text.tokenizer.name} has no vocabulary per "
             "language; use the tokenizer language_words, or set data.vectors to an empty string"
         )
     stored = _open_vectors(recipe, dataset)
@@ -80,9 +80,9 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
 
 
 def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) -> dict[str, Any]:
-    """The initial vectors of the words part, brought to the size it asks for: PCA in each language on its own.
+    """Initial vectors of the word part, reduced to its size by a PCA per language.
 
-    n known words vary in fewer than n directions: a language with fewer than it is asked for has zeros in the rest.
+    A language with fewer known words than dimensions has zeros in the remaining ones.
     """
     if vectors is None:
         return {}
