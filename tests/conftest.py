@@ -36,6 +36,7 @@ SLOW = (
     "features/test_extract.py",
     "new_language",
     "ray",
+    "recipes/test_losses.py",
     "serve",
     "studies",
     "test_docs.py",
