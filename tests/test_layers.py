@@ -11,8 +11,9 @@ import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
 STAGES = [
-    "__init__ errors registry types bounds files progress hardware device",
+    "__init__ errors registry types arrays bounds files progress hardware device",
     "layers",
+    "recipes",
     "data",
     "features",
     "text",
@@ -20,7 +21,6 @@ STAGES = [
     "image",
     "pooling",
     "similarity",
-    "recipes",
     "model",
     "objectives",
     "terms",

@@ -103,7 +103,7 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
             alone = model.encode_texts(bank.batch(np.array([row])))
             here = text_emb[row : row + 1]
             torch.testing.assert_close(here if model.similarity.pooled else here[:, : alone.shape[1]], alone)
-        emb, reading = model.read_texts(bank.batch(np.arange(4)))
+        emb, reading = model.encode_with_states(bank.batch(np.arange(4)))
         torch.testing.assert_close(emb, text_emb)
         scores = model.similarity(image_emb, text_emb)
     batch, special = bank.batch(np.arange(4)), tokenizer.vocabulary.special
@@ -132,7 +132,7 @@ def test_a_sentence_without_words_keeps_its_tokens_in_averages() -> None:
     bank = TokenBank(
         tokenizer=tokenizer, texts=texts, langs=["en"] * 3, languages=["en"], device=torch.device("cpu")
     )
-    _, reading = model.read_texts(bank.batch(np.arange(3)))
+    _, reading = model.encode_with_states(bank.batch(np.arange(3)))
     expected = [[1, 1, 0], [0, 1, 0], [1, 1, 1]]
     assert reading.is_word.int().tolist() == expected
     for row, kept in enumerate(expected):

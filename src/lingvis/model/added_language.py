@@ -25,7 +25,7 @@ from lingvis.recipes.options import PROVIDED, accepted, part_problems
 from lingvis.recipes.schema import Part
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch
 
 ADDED, WEIGHTS = "added", "words.safetensors"
@@ -55,7 +55,7 @@ class Branch(nn.Module):
     place: the number of the language whose layers it uses. dropout: of word vectors, in training.
     """
 
-    def __init__(self, *, words: nn.Module, text: TextSide, place: int, dropout: float = 0.0) -> None:
+    def __init__(self, *, words: WordPart, text: TextSide, place: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.words, self.place, self.dropout = words, place, dropout
         self._text = (text,)  # no module of ours: neither its weights nor its mode are
@@ -96,7 +96,7 @@ class AddedLanguage:
         )
 
 
-def make_words(part: Part, vocabulary: Vocabulary) -> nn.Module:
+def make_words(part: Part, vocabulary: Vocabulary) -> WordPart:
     """A word part with weights as it starts."""
     factory = WORDS.get(part.name)
     return factory(**part.options, **accepted(factory, {"vocabulary": vocabulary}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -16,12 +16,14 @@ from lingvis.pooling import POOLERS
 from lingvis.recipes.options import PROVIDED, accepted, part_problems
 from lingvis.recipes.schema import Part, Recipe
 from lingvis.registry import Registry
-from lingvis.similarity.measures import SIMILARITIES
+from lingvis.similarity import SIMILARITIES
 from lingvis.text.augment import TEXT_AUGMENTS
 from lingvis.text.encoders import TEXT_ENCODERS
 from lingvis.text.heads import TEXT_HEADS
 from lingvis.text.tokenizers import TOKENIZERS, Tokenizer, Vocabulary
 from lingvis.text.words import WORDS
+
+T = TypeVar("T")
 
 # The parts that a model is built from, by their place in a recipe.
 MODEL_PARTS: dict[str, Registry[Any]] = {
@@ -49,8 +51,7 @@ def model_problems(values: Mapping[str, Any]) -> list[str]:
 
 def build_tokenizer(recipe: Recipe) -> Tokenizer:
     """The tokenizer, neither fitted nor loaded yet."""
-    made: Tokenizer = make_part(TOKENIZERS, recipe.text.tokenizer)
-    return made
+    return make_part(TOKENIZERS, recipe.text.tokenizer)
 
 
 def build_model(
@@ -74,7 +75,7 @@ def build_model(
     # In this order: it decides which random numbers each part starts from.
     image_pooling = make_part(POOLERS, image.pooling, dim=image_encoder.dim)
     text_pooling = make_part(POOLERS, text.pooling, dim=text_encoder.dim)
-    width = getattr(text_pooling, "dim", text_encoder.dim)  # several heads side by side widen a vector
+    width = text_pooling.output_dim(text_encoder.dim)
     return DualEncoder(
         image=ImageSide(
             augment=make_part(IMAGE_AUGMENTS, image.augment),
@@ -93,6 +94,7 @@ def build_model(
     )
 
 
-def make_part(registry: Registry[Any], part: Part, **provided: Any) -> Any:
+def make_part(registry: Registry[type[T]], part: Part, **provided: Any) -> T:
+    """The part that a recipe names, with its options and those of the `provided` values that it takes."""
     factory = registry.get(part.name)
     return factory(**part.options, **accepted(factory, provided))

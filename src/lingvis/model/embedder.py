@@ -123,12 +123,12 @@ class Embedder:
     @property
     def inner_product(self) -> bool:
         """Whether the score of a picture and a sentence is the inner product of their embeddings."""
-        return bool(self.model.similarity.indexable)
+        return self.model.similarity.indexable
 
     @property
     def pooled(self) -> bool:
         """Whether an embedding is one vector; otherwise a set of them, [L, dim] with zeros behind the last."""
-        return bool(self.model.similarity.pooled)
+        return self.model.similarity.pooled
 
     @property
     def backbone(self) -> Backbone:
@@ -176,7 +176,7 @@ class Embedder:
             bank = added.bank(texts, self.device)
             return self._in_batches(
                 np.argsort(bank.rows.lengths, kind="stable"),
-                lambda rows: self.model.similarity.prepare_texts(added.branch(bank.batch(rows))),  # type: ignore[operator]
+                lambda rows: self.model.similarity.prepare_texts(added.branch(bank.batch(rows))),
             )
         bank = TokenBank(
             tokenizer=self.tokenizer, texts=texts, langs=langs, languages=self.trained, device=self.device

@@ -126,7 +126,7 @@ class _Starts:
 
     def _mapped(self) -> Start:
         material, given = self._material, self._given
-        dim = int(self._embedder.model.text.words.dim)  # type: ignore[arg-type]
+        dim = self._embedder.model.text.words.dim
         source = source_vectors(
             material.learn.texts, material.lang, dim=dim, given=given.vectors, seed=self._seed
         )

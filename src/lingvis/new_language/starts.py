@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
 from lingvis.model.added_language import make_words
 from lingvis.model.embedder import Embedder
 from lingvis.recipes.schema import Part, Recipe
 from lingvis.text.tokenizers.base import Tokenizer
 from lingvis.text.tokenizers.characters import CharacterTokenizer
+from lingvis.text.words.base import WordPart
 from lingvis.text.words.spelled import SpelledWordPart
 
 WORD_LENGTH, SHORTEST, LONGEST, BUCKETS = 16, 3, 5, 16_000
@@ -25,7 +25,7 @@ class Start:
     tokenizer_part: Part
     words_part: Part
     tokenizer: Tokenizer
-    words: nn.Module
+    words: WordPart
 
 
 def spells(embedder: Embedder) -> bool:

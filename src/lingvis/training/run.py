@@ -233,9 +233,7 @@ def _finish(
     """Write the model folder and drop the checkpoint."""
     write_text(out / "recipe.toml", tomli_w.dumps(recipe.model_dump()))
     embedder.tokenizer.save(out)
-    words = embedder.model.text.words
-    if hasattr(words, "save"):
-        words.save(out)  # type: ignore[operator]
+    embedder.model.text.words.save(out)
     cuda = embedder.device.type == "cuda"
     config = {
         "lingvis": __version__,

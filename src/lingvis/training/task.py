@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lingvis.image.table import FeatureTable
-from lingvis.layers.per_language import PerLanguageLinear
 from lingvis.model.dual_encoder import DualEncoder, masked_mean
 from lingvis.terms.domain_adversaries import DomainAdversaries, Domains
 from lingvis.terms.masked_cross_language import MaskedCrossLanguage, Views, hide_words
 from lingvis.text.bank import TokenBank
-from lingvis.text.encoders import PerLanguageGRU
 from lingvis.training.loop.graphs import GraphedCalls
 from lingvis.training.loop.watch import Loss
 from lingvis.training.pseudo import PseudoCaptions
 from lingvis.training.sampling import CaptionTable
-from lingvis.types import Clock, Reading, Sentences
+from lingvis.types import Clock, Sentences, TextStates
 
 # Sizes are rounded up to these multiples, so that batches have few different shapes.
 LENGTH_MULTIPLE = 4
@@ -74,9 +72,7 @@ class RetrievalTask(nn.Module):
         self._pseudo = pseudo
         self._languages_apart, self._mask_id = languages_apart, mask_id
         # Where each language has a layer of its own, a recording depends on the languages of its rows.
-        self._layers_apart = any(
-            isinstance(part, PerLanguageLinear | PerLanguageGRU) for part in model.modules()
-        )
+        self._layers_apart = model.text.per_language
         self.table = CaptionTable(groups, captions.langs, captions.rows.lengths, len(pictures))
         self._graphs = GraphedCalls(model) if graphs and pictures.resident and self._masked is None else None
 
@@ -205,7 +201,7 @@ class RetrievalTask(nn.Module):
             with self._autocast():
                 image_emb = self.model.encode_images(self._pictures.gather(image_rows, size))
                 batch = self._captions.gather(caption_rows, length, runs=runs, words=word_places)
-                text_emb, reading = self.model.read_texts(self.model.text.augment(batch))
+                text_emb, reading = self.model.encode_with_states(self.model.text.augment(batch))
             return image_emb, text_emb, reading.average
 
         inputs = tuple(torch.from_numpy(each).to(device, non_blocking=True) for each in (rows, images, words))
@@ -226,15 +222,15 @@ class RetrievalTask(nn.Module):
         with self._autocast():
             image_emb = self.model.encode_images(self._pictures.batch(images))
             batch = self.model.text.augment(self._captions.batch(rows))
-            text_emb, whole = self.model.read_texts(batch)
+            text_emb, whole = self.model.encode_with_states(batch)
             hidden = hide_words(batch.ids, batch.mask, self.model.text.special, term.p)
             masked_batch = replace(batch, ids=batch.ids.masked_fill(hidden, self._mask_id))
-            hidden_emb, masked = self.model.read_texts(masked_batch)
+            hidden_emb, masked = self.model.encode_with_states(masked_batch)
             views = self._views(whole), self._views(masked)
         loss = term(*views, self._places(rows))
         return image_emb, text_emb, whole.average, hidden_emb, self._weights[self._masked] * loss
 
-    def _views(self, reading: Reading) -> Views:
+    def _views(self, reading: TextStates) -> Views:
         """At both levels the mean over the words, and all that is needed for a recurrent view.
 
         A hidden word is the mask token, and so no word any more: means leave it out.

@@ -10,7 +10,7 @@ from lingvis.objectives import OBJECTIVES
 from lingvis.recipes.options import PROVIDED, accepted, part_problems
 from lingvis.recipes.read import lookup
 from lingvis.registry import Registry
-from lingvis.similarity.measures import SIMILARITIES
+from lingvis.similarity import SIMILARITIES
 from lingvis.terms import TERMS
 from lingvis.text.words import WORDS, mapped
 from lingvis.training.pretraining import PRETRAINING
@@ -117,7 +117,7 @@ def _teachers_problems(values: Mapping[str, Any]) -> list[str]:
 def _sets_problems(values: Mapping[str, Any]) -> list[str]:
     """What a similarity that compares all vectors leaves no use for; a choice without effect would deceive."""
     name = lookup(values, "similarity.name")
-    if not isinstance(name, str) or SIMILARITIES.get(name).pooled:  # type: ignore[attr-defined]
+    if not isinstance(name, str) or SIMILARITIES.get(name).pooled:
         return []
     problems = [
         f"{where} is {got}, but similarity {name} compares all vectors and never pools them; set {where} = {plain}"
