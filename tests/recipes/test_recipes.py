@@ -81,7 +81,12 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
         tokens = torch.arange(tokenizer.vocabulary.size) % 3
         start["assignment"] = Assignment(tokens, torch.randn(3, recipe.text.words.options["dim"]))
     model = build_model(
-        recipe, feature_dim=16, vocabulary=tokenizer.vocabulary, languages=2, start=start
+        recipe,
+        seed=recipe.training.seed,
+        feature_dim=16,
+        vocabulary=tokenizer.vocabulary,
+        languages=2,
+        start=start,
     ).eval()
     bank = TokenBank(
         tokenizer=tokenizer, texts=TEXTS, langs=langs, languages=["en", "de"], device=torch.device("cpu")
@@ -123,7 +128,9 @@ def test_a_sentence_without_words_keeps_its_tokens_in_averages() -> None:
     recipe = load_recipe("vsepp", ["text.tokenizer.min_count=1"])
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, LANGS)
-    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary).eval()
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=tokenizer.vocabulary
+    ).eval()
     texts = [
         "",
         "a zebra quagga",
@@ -144,7 +151,9 @@ def test_every_language_of_par_embn_has_a_branch_down_to_the_joint_space() -> No
     recipe = load_recipe("par_embn", ["text.tokenizer.min_count=1"])
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, LANGS)
-    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary, languages=2)
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=tokenizer.vocabulary, languages=2
+    )
     bank = TokenBank(
         tokenizer=tokenizer, texts=TEXTS, langs=LANGS, languages=["en", "de"], device=torch.device("cpu")
     )
@@ -160,7 +169,7 @@ def test_every_language_of_par_embn_has_a_branch_down_to_the_joint_space() -> No
 def test_parameter_counts_of_the_reference() -> None:
     vocabulary = Vocabulary(size=2820, pad=0, mask=4, special=(0, 1, 2, 3, 4))
     counts = build_model(
-        load_recipe("vse_infinity_region"), feature_dim=1280, vocabulary=vocabulary
+        load_recipe("vse_infinity_region"), feature_dim=1280, vocabulary=vocabulary, seed=0
     ).parameter_counts()
     linear, mlp, gpo = 1280 * 1024 + 1024, 1280 * 512 + 512 + 2 * 512 + 512 * 1024 + 1024, 12_704
     gru = 2 * (3 * 1024 * (300 + 1024) + 2 * 3 * 1024)
@@ -171,9 +180,8 @@ def test_parameter_counts_of_the_reference() -> None:
 def test_the_same_seed_gives_the_same_weights() -> None:
     def weights(seed: int) -> torch.Tensor:
         recipe = load_recipe("vsepp", [f"training.seed={seed}"])
-        return torch.cat(
-            [p.flatten() for p in build_model(recipe, feature_dim=4, vocabulary=VOCABULARY).parameters()]
-        )
+        model = build_model(recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=VOCABULARY)
+        return torch.cat([parameter.flatten() for parameter in model.parameters()])
 
     assert torch.equal(weights(1), weights(1))
     assert not torch.equal(weights(1), weights(2))

@@ -145,7 +145,7 @@ def test_a_language_without_annotation_is_learnt(
         tmp_path / "run",
         overrides=[*SMALL, *plain, "training.epochs=10", "training.sampling.passes=4", *carried],
     )
-    assert config["languages"] == ["en", "de"]
+    assert config.languages == ["en", "de"]
     german = evaluate_runs([tmp_path / "run"], one_language, split="train", languages=["de"])["languages"][
         "de"
     ]

@@ -15,7 +15,7 @@ from lingvis.errors import UserError
 from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.store import FeatureStore
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 from lingvis.training.build import load_recipe
 from lingvis.training.lessons import find_lessons
 from lingvis.training.run import prepare, train
@@ -49,8 +49,8 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
     opened = Dataset.open(one_language)
     lessons = find_lessons(load_recipe("lingvis_sparse", taught(teachers)), opened, ["en", "de"])
     assert lessons.taught is not None
-    models = [StoredEmbedder.open(Embedder.load(run, device="cpu"), opened) for run in teachers]
-    image_emb = [model.embed_images(lessons.images) for model in models]
+    sources = [StoredImages.open(Embedder.load(run, device="cpu"), opened) for run in teachers]
+    image_emb = [source.encode(lessons.images) for source in sources]
     alone = opened.text_only()
     for place in range(len(lessons.captions.images), len(lessons.images)):
         scores = {}
@@ -58,8 +58,8 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
             said = [(lang, text) for lang, texts in row.captions.items() for text in texts]
             vectors = np.concatenate(
                 [
-                    model.embed_texts([text for _, text in said], [lang for lang, _ in said])
-                    for model in models
+                    source.model.encode_texts([text for _, text in said], [lang for lang, _ in said])
+                    for source in sources
                 ],
                 1,
             ).sum(axis=0)
@@ -73,8 +73,8 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
         some = int(mine[0])
         wanted = np.mean(
             [
-                each[place] @ model.embed_texts([lessons.texts[some]], [lessons.langs[some]])[0]
-                for each, model in zip(image_emb, models, strict=True)
+                each[place] @ source.model.encode_texts([lessons.texts[some]], [lessons.langs[some]])[0]
+                for each, source in zip(image_emb, sources, strict=True)
             ]
         )
         got = lessons.taught.images[place] @ lessons.taught.texts[lessons.taught.rows[some - lessons.pseudo]]
@@ -134,7 +134,7 @@ def test_a_taught_model_learns_and_is_loaded_again(
     )
     found = evaluate_runs([tmp_path / "run"], one_language, split="val", device="cpu")["languages"]
     mean = sum(each["mR"] for each in found.values()) / len(found)
-    assert mean == pytest.approx(config["training"]["validation_mR"])
+    assert mean == pytest.approx(config.training.validation_mR)
     assert mean > sum(each["chance"] for each in found.values()) / len(found)
 
 

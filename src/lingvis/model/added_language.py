@@ -20,7 +20,7 @@ from lingvis.data.rows import Language
 from lingvis.errors import UserError
 from lingvis.files import write_json
 from lingvis.model.dual_encoder import TextSide
-from lingvis.model.folder import CONFIG, damage_told, read_tensors, write_tensors
+from lingvis.model.folder import CONFIG, read_tensors, report_damage, write_tensors
 from lingvis.recipes.options import PROVIDED, accepted, part_problems
 from lingvis.recipes.schema import Part
 from lingvis.text.bank import TokenBank
@@ -119,7 +119,7 @@ def write_added_config(run: Path, config: AddedConfig) -> None:
 def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -> AddedLanguage:
     """Read what `write_added` wrote, strictly; languages: those the model was trained on, as it numbers them."""
     folder = run / ADDED / lang
-    with damage_told(str(folder / CONFIG)):
+    with report_damage(str(folder / CONFIG)):
         config = AddedConfig.model_validate_json((folder / CONFIG).read_text(encoding="utf-8"))
         values = config.model_dump()
         problems = part_problems("tokenizer", values, TOKENIZERS, provided=PROVIDED)
@@ -131,9 +131,9 @@ def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -
         if problems:
             raise ValueError("; ".join(problems))
         tokenizer = TOKENIZERS.get(config.tokenizer.name)(**config.tokenizer.options)
-    with damage_told(f"the tokenizer in {folder}"):
+    with report_damage(f"the tokenizer in {folder}"):
         tokenizer.load(folder)
-    with damage_told(str(folder / CONFIG)):
+    with report_damage(str(folder / CONFIG)):
         words = make_words(config.words, tokenizer.vocabulary)
         if words.dim != text.words.dim:
             raise ValueError(f"its words have {words.dim} dimensions, the model's {text.words.dim}")

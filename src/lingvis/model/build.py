@@ -14,7 +14,7 @@ from lingvis.image.encoders import IMAGE_ENCODERS
 from lingvis.model.dual_encoder import DualEncoder, ImageSide, TextSide
 from lingvis.pooling import POOLERS
 from lingvis.recipes.options import PROVIDED, accepted, part_problems
-from lingvis.recipes.schema import Part, Recipe
+from lingvis.recipes.schema import ModelRecipe, Part
 from lingvis.registry import Registry
 from lingvis.similarity import SIMILARITIES
 from lingvis.text.augment import TEXT_AUGMENTS
@@ -41,7 +41,7 @@ MODEL_PARTS: dict[str, Registry[Any]] = {
 
 
 def model_problems(values: Mapping[str, Any]) -> list[str]:
-    """Everything wrong with the parts of a model in the values of a recipe."""
+    """All problems of the parts of a model in the values of a recipe, one sentence each."""
     problems = []
     for where, registry in MODEL_PARTS.items():
         provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
@@ -49,25 +49,28 @@ def model_problems(values: Mapping[str, Any]) -> list[str]:
     return problems
 
 
-def build_tokenizer(recipe: Recipe) -> Tokenizer:
-    """The tokenizer, neither fitted nor loaded yet."""
+def build_tokenizer(recipe: ModelRecipe) -> Tokenizer:
+    """The tokenizer, not yet fitted or loaded."""
     return make_part(TOKENIZERS, recipe.text.tokenizer)
 
 
 def build_model(
-    recipe: Recipe,
+    recipe: ModelRecipe,
     *,
     feature_dim: int,
     vocabulary: Vocabulary,
+    seed: int,
     languages: int = 1,
     folder: Path | None = None,
     start: Mapping[str, Any] = MappingProxyType({}),
 ) -> DualEncoder:
-    """The dual encoder; weights are drawn from the recipe's seed, or replaced from `folder` by the caller.
+    """The dual encoder with weights drawn from `seed`.
 
-    start: what the words start from in training, such as word vectors, by the name of the constructor argument.
+    languages: the number of languages it is trained on.
+    folder: the model folder, when a trained model is loaded; the caller replaces the weights.
+    start: values that the words start from in training, such as word vectors, by the name of the constructor argument.
     """
-    torch.manual_seed(recipe.training.seed)
+    torch.manual_seed(seed)
     image, text = recipe.image, recipe.text
     image_encoder = make_part(IMAGE_ENCODERS, image.encoder, input_dim=feature_dim)
     words = make_part(WORDS, text.words, vocabulary=vocabulary, folder=folder, **start)

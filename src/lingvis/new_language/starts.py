@@ -9,7 +9,7 @@ import torch
 
 from lingvis.model.added_language import make_words
 from lingvis.model.embedder import Embedder
-from lingvis.recipes.schema import Part, Recipe
+from lingvis.recipes.schema import ModelRecipe, Part
 from lingvis.text.tokenizers.base import Tokenizer
 from lingvis.text.tokenizers.characters import CharacterTokenizer
 from lingvis.text.words.base import WordPart
@@ -35,7 +35,7 @@ def spells(embedder: Embedder) -> bool:
     )
 
 
-def copied(embedder: Embedder, recipe: Recipe, texts: Sequence[str], lang: str) -> Start:
+def copied(embedder: Embedder, recipe: ModelRecipe, texts: Sequence[str], lang: str) -> Start:
     """A copy of the model's own words, with the letters that are new in the sentences.
 
     Weights of letters are rows of a tensor: those of new letters start as the part draws them.

@@ -149,17 +149,22 @@ class TrainingSection(_Section):
     checkpoint_seconds: Annotated[float, Field(ge=0)]
 
 
-class Recipe(_Section):
-    """A paper, or an idea, as values."""
+class ModelRecipe(_Section):
+    """The sections that a model is built from; a trained model needs no others."""
+
+    image: ImageSection
+    text: TextSection
+    similarity: Part
+
+
+class Recipe(ModelRecipe):
+    """A paper, or an idea, as values: a model and how it is trained."""
 
     name: str
     summary: str
     source: str
     data: DataSection
     start: StartSection = StartSection()
-    image: ImageSection
-    text: TextSection
-    similarity: Part
     objective: Part
     pseudo: PseudoSection = PseudoSection()
     terms: dict[str, TermPart] = {}
@@ -167,3 +172,8 @@ class Recipe(_Section):
     optimizer: OptimizerSection
     schedule: ScheduleSection
     training: TrainingSection
+
+    @property
+    def model(self) -> ModelRecipe:
+        """The sections that the model is built from, without the others."""
+        return ModelRecipe(image=self.image, text=self.text, similarity=self.similarity)

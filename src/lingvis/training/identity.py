@@ -11,7 +11,7 @@ from lingvis.data.dataset import Dataset
 from lingvis.data.detections import FILE, REGIONS
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
-from lingvis.model.folder import CONFIG, WEIGHTS, read_config
+from lingvis.model.folder import CONFIG, WEIGHTS, ModelConfig
 from lingvis.pseudo.labels import LABELS
 from lingvis.recipes.schema import Recipe
 from lingvis.text.dictionaries import read_dictionary
@@ -60,7 +60,7 @@ def _source(recipe: Recipe, *, fitted: bool) -> list[str]:
 
 def _model(run: Path) -> list[str]:
     """Checksums of a model folder."""
-    read_config(run)  # says in a sentence what is wrong with a folder that is no model
+    ModelConfig.read(run)  # raises with a sentence if this is not a model folder
     if not (run / WEIGHTS).is_file():
         raise UserError(f"model {run} lacks its {WEIGHTS}; get the folder again, or name another model")
     return [checksum(run / name) for name in (CONFIG, WEIGHTS)]

@@ -23,8 +23,14 @@ from lingvis.image.table import FeatureTable
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.card import model_card
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import is_artifact, write_artifact
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.folder import (
+    DatasetReference,
+    ModelConfig,
+    TrainingSummary,
+    is_model_folder,
+    write_model_folder,
+)
+from lingvis.model.stored import StoredImages
 from lingvis.recipes.schema import Recipe
 from lingvis.text.bank import TokenBank
 from lingvis.training.build import (
@@ -65,7 +71,7 @@ def train(
     overrides: Sequence[str] = (),
     resume: bool = False,
     device: str | None = None,
-) -> dict[str, Any]:
+) -> ModelConfig:
     """Train a recipe on a dataset, write the model that is best on validation to `out`, return its config."""
     recipe = load_recipe(recipe_name, overrides)
     where = choose_device(device)
@@ -79,7 +85,7 @@ def train(
     if not resume:
         (out / ASSIGNMENT).unlink(missing_ok=True)
     embedder, task, sampler = prepare(recipe, dataset, store, out, where)
-    stored = StoredEmbedder(embedder, store)
+    stored = StoredImages(embedder, store)
 
     def validate() -> dict[str, Any]:
         return evaluate([stored], dataset, split="val", languages=embedder.languages)
@@ -116,7 +122,7 @@ def open_with_features(dataset_path: Path, name: str) -> tuple[Dataset, FeatureS
 
 
 def _check_out(out: Path, resume: bool) -> None:
-    if is_artifact(out):
+    if is_model_folder(out):
         raise UserError(f"{out} holds a finished model already; choose another --out, or delete that folder")
     if not resume and (out / CHECKPOINT).exists():
         raise UserError(
@@ -169,6 +175,7 @@ def prepare(
         recipe,
         feature_dim=store.dim,
         vocabulary=tokenizer.vocabulary,
+        seed=recipe.training.seed,
         languages=len(languages),
         start=start,
     ).to(device)
@@ -229,31 +236,35 @@ def _finish(
     state: TrainingState,
     *,
     trained: int,
-) -> dict[str, Any]:
+) -> ModelConfig:
     """Write the model folder and drop the checkpoint."""
     write_text(out / "recipe.toml", tomli_w.dumps(recipe.model_dump()))
-    embedder.tokenizer.save(out)
-    embedder.model.text.words.save(out)
     cuda = embedder.device.type == "cuda"
-    config = {
-        "lingvis": __version__,
-        "name": out.resolve().name,
-        "recipe": recipe.model_dump(),
-        "features": embedder.features,
-        "languages": embedder.languages,
-        "parameters": {**embedder.parameters, "training": trained},
-        "image_fingerprint": embedder.model.image_fingerprint(),
-        "dataset": {"name": dataset.path.resolve().name, "sha256": dataset.fingerprint},
-        "training": {
-            "steps": state.step,
-            "seconds": round(state.seconds, 1),
-            "best_epoch": state.best_epoch,
-            "validation_mR": state.best_score,
-            "device": torch.cuda.get_device_name(embedder.device) if cuda else processor_name(),
-            "torch": torch.__version__,
-        },
-    }
-    write_artifact(out, config=config, tensors=embedder.model.state_dict(), card=model_card(config))
+    config = ModelConfig(
+        name=out.resolve().name,
+        languages=embedder.languages,
+        features=embedder.features,
+        model=recipe.model,
+        recipe=recipe.model_dump(),
+        parameters={**embedder.parameters, "training": trained},
+        image_fingerprint=embedder.model.image_fingerprint(),
+        dataset=DatasetReference(name=dataset.path.resolve().name, sha256=dataset.fingerprint),
+        training=TrainingSummary(
+            steps=state.step,
+            seconds=round(state.seconds, 1),
+            best_epoch=state.best_epoch,
+            validation_mR=state.best_score,
+            device=torch.cuda.get_device_name(embedder.device) if cuda else processor_name(),
+            torch=torch.__version__,
+        ),
+    )
+    write_model_folder(
+        out,
+        config=config,
+        model=embedder.model,
+        tokenizer=embedder.tokenizer,
+        card=model_card(config, recipe),
+    )
     for file in (CHECKPOINT, MARK, ASSIGNMENT):
         (out / file).unlink(missing_ok=True)
     return config

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError, choices
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 
 FOUND = 5  # sentences in each language that a picture may be shown with
 BLOCK = 256  # pictures that are compared with all sentences at once
@@ -53,7 +53,9 @@ class Teachers:
         about: what each sentence is about, any numbers. Sentences about one thing are found together, by the mean of
         their vectors; of the FOUND best the first sentence of each language is taken.
         """
-        embedded = [(model.embed_images(images), model.embed_texts(texts, langs)) for model in self._models()]
+        embedded = [
+            (source.encode(images), source.model.encode_texts(texts, langs)) for source in self._models()
+        ]
         image_emb, text_emb = (_joint(vectors) for vectors in zip(*embedded, strict=True))
         _, about = np.unique(about, return_inverse=True)
         first = _first_of_each_language(about, langs)
@@ -70,10 +72,11 @@ class Teachers:
                 places += [place] * len(own)
         return Taught(np.array(rows, np.int64), np.array(places, np.int64), image_emb, text_emb)
 
-    def _models(self) -> Iterator[StoredEmbedder]:
+    def _models(self) -> Iterator[StoredImages]:
         """One after the other, so that no two are in memory."""
         for run in self._runs:
-            model = StoredEmbedder.open(Embedder.load(run, device=self._device), self._dataset)
+            model = Embedder.load(run, device=self._device)
+            source = StoredImages.open(model, self._dataset)
             if not (model.inner_product and model.pooled):
                 raise UserError(
                     f"teacher {model.name} has no single vector for a picture; name models with similarity.name = cosine"
@@ -84,7 +87,7 @@ class Teachers:
                     f"teacher {model.name} does not know {choices(unknown)}; train it with these languages, or leave "
                     "them out with data.languages"
                 )
-            yield model
+            yield source
 
 
 def _joint(vectors: Sequence[Floats]) -> Floats:
