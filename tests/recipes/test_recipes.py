@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import BaseModel
 
 from lingvis.errors import UserError
 from lingvis.model.build import build_model, build_tokenizer
+from lingvis.recipes import schema
 from lingvis.recipes.library import recipe_names, recipe_text
 from lingvis.recipes.read import parse_recipe
 from lingvis.text.bank import TokenBank
@@ -340,3 +342,33 @@ def test_recipes_from_files(tmp_path: Path) -> None:
         load_recipe(str(file))
     with pytest.raises(UserError, match="not valid TOML"):
         parse_recipe("name = ")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        schema.DataSection,
+        schema.PseudoSection,
+        schema.StartSection,
+        schema.ImageSection,
+        schema.TextSection,
+        schema.OptimizerSection,
+        schema.ScheduleSection,
+        schema.TrainingSection,
+        schema.Recipe,
+    ],
+)
+def test_every_key_is_described(section: type[BaseModel]) -> None:
+    for name, field in section.model_fields.items():
+        kind = field.annotation
+        is_section = isinstance(kind, type) and kind.__name__.endswith("Section")
+        text = kind.__doc__ if is_section else field.description
+        assert text and text.endswith("."), name
+
+
+def test_a_recipe_gives_its_model_alone() -> None:
+    recipe = load_recipe("vsepp")
+    assert set(recipe.model.model_dump()) == {"image", "text", "similarity"}
+    assert recipe.model.model_dump() == {
+        key: value for key, value in recipe.model_dump().items() if key in ("image", "text", "similarity")
+    }
