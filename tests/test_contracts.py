@@ -11,21 +11,24 @@ import torch
 from torch import Tensor, nn
 
 import lingvis.training.build  # noqa: F401  (registers the parts of all stages)
-from lingvis.image.encoders import IMAGE_ENCODERS
+from lingvis.image.augment import IMAGE_AUGMENTS, ImageAugment
+from lingvis.image.encoders import IMAGE_ENCODERS, ImageEncoder
 from lingvis.objectives import OBJECTIVES, Objective, TopTriplet
-from lingvis.pooling import POOLERS
+from lingvis.pooling import POOLERS, Pooler
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
-from lingvis.similarity.measures import SIMILARITIES
+from lingvis.similarity import SIMILARITIES, Similarity
 from lingvis.terms import TERMS, Origin, Rereading, Step, Views
+from lingvis.text.augment import TEXT_AUGMENTS, TextAugment
 from lingvis.text.bank import TokenBank
-from lingvis.text.encoders import TEXT_ENCODERS
-from lingvis.text.heads import TEXT_HEADS
+from lingvis.text.encoders import TEXT_ENCODERS, TextEncoder
+from lingvis.text.heads import TEXT_HEADS, TextHead
 from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer
 from lingvis.text.translators import TRANSLATORS
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.latent import Assignment
 from lingvis.training.sampling import SAMPLERS, SentenceTable
-from lingvis.types import Encoder, Pooler, Similarity, Tokens
+from lingvis.types import Tokens
 
 from .terms.steps import make_step
 
@@ -101,6 +104,28 @@ def test_every_part_says_what_it_is(registry: Registry[Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("registry", "base"),
+    [
+        (IMAGE_AUGMENTS, ImageAugment),
+        (IMAGE_ENCODERS, ImageEncoder),
+        (POOLERS, Pooler),
+        (TOKENIZERS, Tokenizer),
+        (TEXT_AUGMENTS, TextAugment),
+        (WORDS, WordPart),
+        (TEXT_ENCODERS, TextEncoder),
+        (TEXT_HEADS, TextHead),
+        (SIMILARITIES, Similarity),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_every_part_of_a_model_has_the_base_of_its_kind(registry: Registry[Any], base: type) -> None:
+    assert issubclass(base, RecipePart)
+    assert all(issubclass(entry.factory, base) for entry in registry)
+    with pytest.raises(TypeError, match="abstract"):
+        base()
+
+
+@pytest.mark.parametrize(
     ("registry", "options", "name"),
     [
         *((IMAGE_ENCODERS, IMAGE_OPTIONS, name) for name in IMAGE_ENCODERS.names()),
@@ -109,8 +134,7 @@ def test_every_part_says_what_it_is(registry: Registry[Any]) -> None:
     ids=lambda value: getattr(value, "kind", value if isinstance(value, str) else ""),
 )
 def test_encoders_keep_rows_and_places(registry: Registry[Any], options: dict[str, Any], name: str) -> None:
-    encoder: nn.Module = registry.get(name)(**SIZES, **options.get(name, {}))
-    assert isinstance(encoder, Encoder)
+    encoder: ImageEncoder | TextEncoder = registry.get(name)(**SIZES, **options.get(name, {}))
     tokens = some_tokens()
     encoded = encoder(tokens)
     assert encoded.values.shape == (2, 3, encoder.dim) == (2, 3, 3)
@@ -119,27 +143,26 @@ def test_encoders_keep_rows_and_places(registry: Registry[Any], options: dict[st
 
 
 @names(POOLERS)
-def test_poolers_give_one_vector_a_row(name: str) -> None:
+def test_poolers_give_one_vector_per_row(name: str) -> None:
     pooler = POOLERS.get(name)(**POOLING_OPTIONS.get(name, {}))
-    assert isinstance(pooler, Pooler)
     pooled = pooler(some_tokens())
-    assert pooled.shape == (2, getattr(pooler, "dim", 4))  # those that widen say how wide
-    assert pooled.shape[1] == (12 if name == "attention" else 4)
+    assert pooled.shape == (2, pooler.output_dim(4))
+    assert pooler.output_dim(4) == (12 if name == "attention" else 4)
 
 
 @names(TEXT_HEADS)
-def test_heads_give_one_vector_a_sentence(name: str) -> None:
+def test_heads_give_one_vector_per_sentence(name: str) -> None:
     head = TEXT_HEADS.get(name)(**HEAD_OPTIONS[name])
     projected = head(torch.randn(2, HEAD_OPTIONS[name]["input_dim"]), ((1, 1), (0, 1)))
     assert projected.shape == (2, 3)
     assert head.dim == 3
+    assert head.per_language == (name == "linear_per_language")
     all_learn(head, projected.square().sum())
 
 
 @names(SIMILARITIES)
 def test_similarities_score_every_pair(name: str) -> None:
     similarity = SIMILARITIES.get(name)()
-    assert isinstance(similarity, Similarity)
     images, texts = torch.randn(2, 4), torch.randn(3, 4)
     sides: tuple[Any, Any] = images, texts
     if not similarity.pooled:
@@ -271,6 +294,10 @@ def test_tokenizers_read_the_same_after_saving(name: str, tiny_bert: Path, tmp_p
         assert row.tolist() == repeated.tolist()
         assert len(row) and tokenizer.vocabulary.pad not in row
         assert not tokenizer.vocabulary.size or row.max() < tokenizer.vocabulary.size
+    assert tokenizer.spells == (name == "characters") == bool(tokenizer.vocabulary.letters)
+    if not tokenizer.spells:
+        with pytest.raises(NotImplementedError, match="does not spell"):
+            tokenizer.spelling(ids[0])
 
 
 @names(WORDS)
@@ -295,6 +322,8 @@ def test_words_give_every_token_a_vector_and_pass_languages_along(name: str, tin
     assert torch.isfinite(tokens.values).all()
     assert torch.equal(tokens.mask, batch.mask)
     assert tokens.runs == batch.runs == ((1, 2), (0, 1))
+    assert part.per_language == (name in ("universal", "hybrid"))
+    assert (part.table_values > 0) == part.per_language
     with torch.inference_mode():  # what a deployed model looks up is what training computes
         torch.testing.assert_close(part(batch).values, tokens.values)
     gradients = torch.autograd.grad(tokens.values.square().sum(), list(part.parameters()), allow_unused=True)

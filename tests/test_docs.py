@@ -17,7 +17,7 @@ from lingvis.objectives import OBJECTIVES
 from lingvis.pooling import POOLERS
 from lingvis.recipes.library import recipe_names
 from lingvis.registry import Registry
-from lingvis.similarity.measures import SIMILARITIES
+from lingvis.similarity import SIMILARITIES
 from lingvis.terms import TERMS
 from lingvis.text.augment import TEXT_AUGMENTS
 from lingvis.text.encoders import TEXT_ENCODERS

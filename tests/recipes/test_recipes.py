@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import BaseModel
 
 from lingvis.errors import UserError
 from lingvis.model.build import build_model, build_tokenizer
+from lingvis.recipes import schema
 from lingvis.recipes.library import recipe_names, recipe_text
 from lingvis.recipes.read import parse_recipe
 from lingvis.recipes.schema import Recipe
@@ -104,7 +106,12 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
         tokens = torch.arange(tokenizer.vocabulary.size) % 3
         start["assignment"] = Assignment(tokens, torch.randn(3, recipe.text.words.options["dim"]))
     model = build_model(
-        recipe, feature_dim=16, vocabulary=tokenizer.vocabulary, languages=2, start=start
+        recipe,
+        seed=recipe.training.seed,
+        feature_dim=16,
+        vocabulary=tokenizer.vocabulary,
+        languages=2,
+        start=start,
     ).eval()
     bank = TokenBank(
         tokenizer=tokenizer, texts=TEXTS, langs=langs, languages=["en", "de"], device=torch.device("cpu")
@@ -126,7 +133,7 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
             alone = model.encode_texts(bank.batch(np.array([row])))
             here = text_emb[row : row + 1]
             torch.testing.assert_close(here if model.similarity.pooled else here[:, : alone.shape[1]], alone)
-        emb, reading = model.read_texts(bank.batch(np.arange(4)))
+        emb, reading = model.encode_with_states(bank.batch(np.arange(4)))
         torch.testing.assert_close(emb, text_emb)
         scores = model.similarity(image_emb, text_emb)
     batch, special = bank.batch(np.arange(4)), tokenizer.vocabulary.special
@@ -146,7 +153,9 @@ def test_a_sentence_without_words_keeps_its_tokens_in_averages() -> None:
     recipe = load_recipe("vsepp", ["text.tokenizer.min_count=1"])
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, LANGS)
-    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary).eval()
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=tokenizer.vocabulary
+    ).eval()
     texts = [
         "",
         "a zebra quagga",
@@ -155,7 +164,7 @@ def test_a_sentence_without_words_keeps_its_tokens_in_averages() -> None:
     bank = TokenBank(
         tokenizer=tokenizer, texts=texts, langs=["en"] * 3, languages=["en"], device=torch.device("cpu")
     )
-    _, reading = model.read_texts(bank.batch(np.arange(3)))
+    _, reading = model.encode_with_states(bank.batch(np.arange(3)))
     expected = [[1, 1, 0], [0, 1, 0], [1, 1, 1]]
     assert reading.is_word.int().tolist() == expected
     for row, kept in enumerate(expected):
@@ -167,7 +176,9 @@ def test_every_language_of_par_embn_has_a_branch_down_to_the_joint_space() -> No
     recipe = load_recipe("par_embn", ["text.tokenizer.min_count=1"])
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, LANGS)
-    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary, languages=2)
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=tokenizer.vocabulary, languages=2
+    )
     bank = TokenBank(
         tokenizer=tokenizer, texts=TEXTS, langs=LANGS, languages=["en", "de"], device=torch.device("cpu")
     )
@@ -183,7 +194,7 @@ def test_every_language_of_par_embn_has_a_branch_down_to_the_joint_space() -> No
 def test_parameter_counts_of_the_reference() -> None:
     vocabulary = Vocabulary(size=2820, pad=0, mask=4, special=(0, 1, 2, 3, 4))
     counts = build_model(
-        load_recipe("vse_infinity_region"), feature_dim=1280, vocabulary=vocabulary
+        load_recipe("vse_infinity_region"), feature_dim=1280, vocabulary=vocabulary, seed=0
     ).parameter_counts()
     linear, mlp, gpo = 1280 * 1024 + 1024, 1280 * 512 + 512 + 2 * 512 + 512 * 1024 + 1024, 12_704
     gru = 2 * (3 * 1024 * (300 + 1024) + 2 * 3 * 1024)
@@ -194,9 +205,8 @@ def test_parameter_counts_of_the_reference() -> None:
 def test_the_same_seed_gives_the_same_weights() -> None:
     def weights(seed: int) -> torch.Tensor:
         recipe = load_recipe("vsepp", [f"training.seed={seed}"])
-        return torch.cat(
-            [p.flatten() for p in build_model(recipe, feature_dim=4, vocabulary=VOCABULARY).parameters()]
-        )
+        model = build_model(recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=VOCABULARY)
+        return torch.cat([parameter.flatten() for parameter in model.parameters()])
 
     assert torch.equal(weights(1), weights(1))
     assert not torch.equal(weights(1), weights(2))
@@ -379,3 +389,32 @@ def test_recipes_from_files(tmp_path: Path) -> None:
         load_recipe(str(file))
     with pytest.raises(UserError, match="not valid TOML"):
         parse_recipe("name = ")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        schema.DataSection,
+        schema.StartSection,
+        schema.ImageSection,
+        schema.TextSection,
+        schema.OptimizerSection,
+        schema.ScheduleSection,
+        schema.TrainingSection,
+        schema.Recipe,
+    ],
+)
+def test_every_key_is_described(section: type[BaseModel]) -> None:
+    for name, field in section.model_fields.items():
+        kind = field.annotation
+        is_section = isinstance(kind, type) and kind.__name__.endswith("Section")
+        text = kind.__doc__ if is_section else field.description
+        assert text and text.endswith("."), name
+
+
+def test_a_recipe_gives_its_model_alone() -> None:
+    recipe = load_recipe("vsepp")
+    assert set(recipe.model.model_dump()) == {"image", "text", "similarity"}
+    assert recipe.model.model_dump() == {
+        key: value for key, value in recipe.model_dump().items() if key in ("image", "text", "similarity")
+    }

@@ -12,7 +12,8 @@ import torch
 from lingvis.errors import UserError
 from lingvis.objectives.top_triplet import TopTriplet
 from lingvis.text.bank import TokenBank
-from lingvis.text.tokenizers.language_words import LanguageVocabulary, LanguageWordTokenizer
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
 from lingvis.text.words.latent import LatentAttention, pretrain
 from lingvis.text.words.universal import UniversalWords
 from lingvis.training import pretraining
@@ -100,7 +101,7 @@ def test_the_latent_vocabulary_does_not_collapse() -> None:
     Scores of a plain linear layer leave less than a fifth of the tokens.
     """
     generator = np.random.default_rng(0)
-    vocabulary = LanguageVocabulary(
+    vocabulary = Vocabulary(
         size=405,
         pad=0,
         mask=4,

@@ -238,7 +238,7 @@ def test_a_run_killed_on_the_gpu_ends_as_if_it_had_not_been(
         with pytest.raises(Killed):
             train(recipe, rich_dataset, tmp_path / "run", overrides=options, device="cuda")
     again = train(recipe, rich_dataset, tmp_path / "run", overrides=options, resume=True, device="cuda")
-    assert again.config["training"]["steps"] == whole.config["training"]["steps"] >= STEPS
+    assert again.config.training.steps == whole.config.training.steps >= STEPS
     # Other steps are recorded ones in the resumed run, and kernels of a GPU add up in no fixed order. Losses are
     # compared and not weights: what has no effect, such as a bias before a batch normalisation, moves by noise.
     one, other = (

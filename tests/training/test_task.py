@@ -353,7 +353,7 @@ def test_masked_sentences_enter_the_objective_and_restore_each_other(
         is_word = batch.mask & ~torch.isin(batch.ids, special)
 
         def views(kept: Tensor, masked: bool) -> tuple[Tensor, Views]:
-            emb, reading = model.read_texts(masked_batch if masked else batch)
+            emb, reading = model.encode_with_states(masked_batch if masked else batch)
             # Of a sentence whose words are all masked by the augmentation everything stays.
             places = [kept[n] if is_word[n].any() else batch.mask[n] for n in range(len(rows))]
             word_means = [reading.words.values[n][each].mean(0) for n, each in enumerate(places)]

@@ -15,7 +15,7 @@ from lingvis.errors import UserError
 from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.store import FeatureStore
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 from lingvis.terms import Origin
 from lingvis.training.prepare import prepare
 from lingvis.training.run import train
@@ -62,8 +62,8 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
     opened = Dataset.open(one_language)
     sentences = collect_sentences(load_recipe("lingvis_sparse", taught(teachers)), opened, ["en", "de"])
     assert sentences.teachers is not None
-    models = [StoredEmbedder.open(Embedder.load(run, device="cpu"), opened) for run in teachers]
-    image_emb = [model.embed_images(sentences.images) for model in models]
+    sources = [StoredImages.open(Embedder.load(run, device="cpu"), opened) for run in teachers]
+    image_emb = [source.encode(sentences.images) for source in sources]
     alone = opened.text_only()
     for place in range(len(described(sentences)), len(sentences.images)):
         scores = {}
@@ -71,8 +71,8 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
             said = [(lang, text) for lang, texts in row.captions.items() for text in texts]
             vectors = np.concatenate(
                 [
-                    model.embed_texts([text for _, text in said], [lang for lang, _ in said])
-                    for model in models
+                    source.model.encode_texts([text for _, text in said], [lang for lang, _ in said])
+                    for source in sources
                 ],
                 1,
             ).sum(axis=0)
@@ -87,8 +87,8 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
         some = int(mine[0])
         wanted = np.mean(
             [
-                each[place] @ model.embed_texts([sentences.texts[some]], [sentences.langs[some]])[0]
-                for each, model in zip(image_emb, models, strict=True)
+                each[place] @ source.model.encode_texts([sentences.texts[some]], [sentences.langs[some]])[0]
+                for each, source in zip(image_emb, sources, strict=True)
             ]
         )
         text = sentences.teachers.text_of[np.flatnonzero(found == some)[0]]
@@ -157,7 +157,7 @@ def test_a_taught_model_learns_and_is_loaded_again(
     ).config
     found = evaluate_runs([tmp_path / "run"], one_language, split="val", device="cpu")["languages"]
     mean = sum(each["mR"] for each in found.values()) / len(found)
-    assert mean == pytest.approx(config["training"]["validation_mR"])
+    assert mean == pytest.approx(config.training.validation_mR)
     assert mean > sum(each["chance"] for each in found.values()) / len(found)
 
 

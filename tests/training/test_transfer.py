@@ -111,9 +111,7 @@ def test_frozen_tensors_stay_bit_by_bit_and_the_others_move(
     assert moved(run, source, image) == set()
     taken = [name for name in tensors if name.startswith(("text.encoder", "text.words.special"))]
     assert moved(run, source, taken) == set(taken)
-    assert (
-        config["image_fingerprint"] == json.loads((source / "config.json").read_text())["image_fingerprint"]
-    )
+    assert config.image_fingerprint == json.loads((source / "config.json").read_text())["image_fingerprint"]
     stored = WordVectors.open(dataset / VECTORS / "captions").table("de")
     own = Embedder.load(run).model.text.words
     assert isinstance(own, MappedWords)
@@ -121,9 +119,9 @@ def test_frozen_tensors_stay_bit_by_bit_and_the_others_move(
     vectors = own.vectors.detach().numpy()
     np.testing.assert_allclose(vectors[rows], prepare(stored.values), atol=1e-6)
     assert not vectors[own.words.index("braun")].any()
-    trained = config["parameters"]["training"]
+    trained = config.parameters["training"]
     frozen = sum(tensors[name].numel() for name in image if "running" not in name and "tracked" not in name)
-    assert trained == config["parameters"]["total"] - frozen - own.vectors.numel()
+    assert trained == config.parameters["total"] - frozen - own.vectors.numel()
 
 
 def test_statistics_of_a_batch_norm_that_is_trained_move(dataset: Path, source: Path, tmp_path: Path) -> None:

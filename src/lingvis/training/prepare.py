@@ -122,6 +122,7 @@ def _start_model(
         recipe,
         feature_dim=store.dim,
         vocabulary=material.vocabulary,
+        seed=recipe.training.seed,
         languages=len(languages),
         start=start,
     ).to(material.device)

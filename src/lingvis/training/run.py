@@ -21,8 +21,14 @@ from lingvis.files import write_json, write_text
 from lingvis.hardware import processor_name
 from lingvis.model.card import model_card
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import is_artifact, write_artifact
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.folder import (
+    DatasetReference,
+    ModelConfig,
+    TrainingSummary,
+    is_model_folder,
+    write_model_folder,
+)
+from lingvis.model.stored import StoredImages
 from lingvis.recipes.schema import Recipe
 from lingvis.training.identity import run_identity
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
@@ -41,7 +47,7 @@ class TrainedModel:
     """A finished run: its model folder, what that says about itself, and the model, ready to encode."""
 
     path: Path
-    config: dict[str, Any]
+    config: ModelConfig
     embedder: Embedder
 
 
@@ -74,7 +80,7 @@ def train(
     if not resume:
         (folder / ASSIGNMENT).unlink(missing_ok=True)
     run = prepare(recipe, opened, store, folder, on_device)
-    stored = StoredEmbedder(run.embedder, store)
+    stored = StoredImages(run.embedder, store)
 
     def validate() -> dict[str, Any]:
         return evaluate([stored], opened, split="val", languages=run.embedder.languages)
@@ -113,7 +119,7 @@ def open_with_features(dataset: str | Path | Dataset, name: str) -> tuple[Datase
 
 
 def _check_out(out: Path, resume: bool) -> None:
-    if is_artifact(out):
+    if is_model_folder(out):
         raise UserError(f"{out} holds a finished model already; choose another folder, or delete that one")
     if not resume and (out / CHECKPOINT).exists():
         raise UserError(f"{out} holds an unfinished run; resume it, or delete that folder to start anew")
@@ -133,33 +139,35 @@ def _finish(
     state: TrainingState,
     *,
     trained: int,
-) -> dict[str, Any]:
+) -> ModelConfig:
     """Write the model folder and drop the checkpoint."""
     write_text(out / "recipe.toml", tomli_w.dumps(recipe.model_dump()))
-    embedder.tokenizer.save(out)
-    words = embedder.model.text.words
-    if hasattr(words, "save"):
-        words.save(out)  # type: ignore[operator]
     cuda = embedder.device.type == "cuda"
-    config = {
-        "lingvis": __version__,
-        "name": out.resolve().name,
-        "recipe": recipe.model_dump(),
-        "features": embedder.features,
-        "languages": embedder.languages,
-        "parameters": {**embedder.parameters, "training": trained},
-        "image_fingerprint": embedder.model.image_fingerprint(),
-        "dataset": {"name": dataset.path.resolve().name, "sha256": dataset.fingerprint},
-        "training": {
-            "steps": state.step,
-            "seconds": round(state.seconds, 1),
-            "best_epoch": state.best_epoch,
-            "validation_mR": state.best_score,
-            "device": torch.cuda.get_device_name(embedder.device) if cuda else processor_name(),
-            "torch": torch.__version__,
-        },
-    }
-    write_artifact(out, config=config, tensors=embedder.model.state_dict(), card=model_card(config))
+    config = ModelConfig(
+        name=out.resolve().name,
+        languages=embedder.languages,
+        features=embedder.features,
+        model=recipe.model,
+        recipe=recipe.model_dump(),
+        parameters={**embedder.parameters, "training": trained},
+        image_fingerprint=embedder.model.image_fingerprint(),
+        dataset=DatasetReference(name=dataset.path.resolve().name, sha256=dataset.fingerprint),
+        training=TrainingSummary(
+            steps=state.step,
+            seconds=round(state.seconds, 1),
+            best_epoch=state.best_epoch,
+            validation_mR=state.best_score,
+            device=torch.cuda.get_device_name(embedder.device) if cuda else processor_name(),
+            torch=torch.__version__,
+        ),
+    )
+    write_model_folder(
+        out,
+        config=config,
+        model=embedder.model,
+        tokenizer=embedder.tokenizer,
+        card=model_card(config, recipe),
+    )
     for file in (CHECKPOINT, MARK, ASSIGNMENT):
         (out / file).unlink(missing_ok=True)
     return config

@@ -11,14 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from lingvis.layers.per_language import PerLanguageLinear
 from lingvis.model.dual_encoder import DualEncoder, masked_mean
 from lingvis.terms import Rereading, Step, Term, Views, hide_words
-from lingvis.text.encoders import PerLanguageGRU
 from lingvis.training.batches import Batch, Batches
 from lingvis.training.loop.graphs import GraphedCalls
 from lingvis.training.loop.watch import Loss
-from lingvis.types import Clock, Reading
+from lingvis.types import Clock, TextStates
 
 # Sizes are rounded up to these multiples, so that batches have few different shapes.
 LENGTH_MULTIPLE = 4
@@ -53,9 +51,7 @@ class RetrievalTask(nn.Module):
         self._mask_id = mask_id
         self._precision = precision
         # Where each language has a layer of its own, a recording depends on the languages of its rows.
-        self._layers_apart = any(
-            isinstance(part, PerLanguageLinear | PerLanguageGRU) for part in model.modules()
-        )
+        self._layers_apart = model.text.per_language
         self._rereads = any(term.rereads for _, term in self._weighted.values())
         recorded = graphs and batches.pictures.resident and not self._rereads
         self._graphs = GraphedCalls(model) if recorded else None
@@ -118,7 +114,7 @@ class RetrievalTask(nn.Module):
             with self._autocast():
                 image_emb = self.model.encode_images(pictures.gather(image_rows, size))
                 texts = captions.gather(caption_rows, length, runs=runs, words=word_places)
-                text_emb, reading = self.model.read_texts(self.model.text.augment(texts))
+                text_emb, reading = self.model.encode_with_states(self.model.text.augment(texts))
             return image_emb, text_emb, reading.average
 
         host = (batch.rows, batch.images, words)
@@ -140,20 +136,20 @@ class RetrievalTask(nn.Module):
         with self._autocast():
             image_emb = self.model.encode_images(self._batches.pictures.batch(batch.images))
             texts = self.model.text.augment(self._batches.captions.batch(batch.rows))
-            text_emb, whole = self.model.read_texts(texts)
+            text_emb, whole = self.model.encode_with_states(texts)
 
         @cache
         def reread(p: float) -> Rereading:
             with self._autocast():
                 hidden = hide_words(texts.ids, texts.mask, self.model.text.special, p)
                 masked = replace(texts, ids=texts.ids.masked_fill(hidden, self._mask_id))
-                masked_emb, reading = self.model.read_texts(masked)
+                masked_emb, reading = self.model.encode_with_states(masked)
                 views = self._views(whole), self._views(reading)
             return Rereading(masked_emb.float(), *views)
 
         return image_emb, text_emb, whole.average, reread
 
-    def _views(self, reading: Reading) -> Views:
+    def _views(self, reading: TextStates) -> Views:
         """Two levels of a reading. A hidden word is the mask token, which is no word: means leave it out."""
         states = masked_mean(reading.states, reading.is_word)
         sentence_average = self.model.text.head(states, reading.words.runs)

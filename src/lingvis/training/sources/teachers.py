@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError, choices
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import Origin
 from lingvis.training.digests import model_digests
@@ -65,8 +65,10 @@ class Teachers(PseudoSource):
             )
         texts = [known.texts[row] for row in candidates]
         langs = [known.langs[row] for row in candidates]
-        models = self._models(setting)
-        embedded = [(model.embed_images(known.images), model.embed_texts(texts, langs)) for model in models]
+        sources = self._sources(setting)
+        embedded = [
+            (source.encode(known.images), source.model.encode_texts(texts, langs)) for source in sources
+        ]
         image_emb, text_emb = (_joint(vectors) for vectors in zip(*embedded, strict=True))
         _, meaning = np.unique(known.groups[candidates], return_inverse=True)
         first = _first_of_each_language(meaning, langs)
@@ -83,11 +85,11 @@ class Teachers(PseudoSource):
         """Of the teachers' model folders."""
         return [digest for run in self.runs for digest in model_digests(Path(run))]
 
-    def _models(self, setting: Setting) -> Iterator[StoredEmbedder]:
+    def _sources(self, setting: Setting) -> Iterator[StoredImages]:
         """One after the other, so that no two are in memory."""
         device = None if setting.device is None else str(setting.device)
         for run in self.runs:
-            model = StoredEmbedder.open(Embedder.load(run, device=device), setting.dataset)
+            model = Embedder.load(run, device=device)
             if not (model.inner_product and model.pooled):
                 raise UserError(
                     f"teacher {model.name} has no single vector per picture; name models with similarity.name = cosine"
@@ -98,7 +100,7 @@ class Teachers(PseudoSource):
                     f"teacher {model.name} does not know {choices(unknown)}; train it with these languages, or leave "
                     "them out with data.languages"
                 )
-            yield model
+            yield StoredImages.open(model, setting.dataset)
 
 
 def _find(
