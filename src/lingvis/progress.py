@@ -67,5 +67,5 @@ class ProgressBar:
 
 
 def note(text: str) -> None:
-    """Print a remark to standard error."""
-    print(f"note: {text}", file=sys.stderr)
+    """Print a note to standard error."""
+    print(f"note: {text}", file=sys.stderr, flush=True)

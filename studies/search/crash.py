@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from lingvis.collection.stores.contract import Floats
 from lingvis.collection.stores.open import open_store, store_exists
+from lingvis.collection.stores.records import Floats
 from lingvis.files import write_json
 from studies.search.model import make_untrained
 from studies.search.postgres import running_server
@@ -69,13 +69,13 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def rows(collection: str) -> list[str]:
     """Paths of all rows that are stored, none for a collection that was not yet there."""
-    return [row.path for row in open_store(collection).known()] if store_exists(collection) else []
+    return [row.path for row in open_store(collection).files()] if store_exists(collection) else []
 
 
 def embeddings(collection: str) -> dict[str, Floats]:
     store = open_store(collection)
-    items = store.items([row.id for row in store.known()])
-    return {item.entry.path: item.embedding for item in items}
+    items = store.items([row.id for row in store.files()])
+    return {item.info.path: item.embedding for item in items}
 
 
 def undisturbed(collection: str, folder: Path, model: Path) -> tuple[float, float]:

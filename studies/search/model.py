@@ -81,7 +81,7 @@ def make_untrained(run: Path, recipe_name: str = "lingvis") -> Path:
     from lingvis.features.encode import PictureEncoder
     from lingvis.model.build import build_model, build_tokenizer
     from lingvis.model.folder import ModelConfig, write_model_folder
-    from lingvis.training.build import load_recipe
+    from lingvis.training.validate import load_recipe
 
     torch.manual_seed(0)
     recipe = load_recipe(recipe_name, [])

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lingvis
-from lingvis.collection.rerank.second_model import TOP, Reranker, both
-from lingvis.collection.writer.indexer import index_folders
+from lingvis.collection.rerank.second_model import SecondModel, joint_scores
 from lingvis.data.dataset import Dataset
 from lingvis.evaluation.evaluate import embed
 from lingvis.evaluation.metrics import recalls
@@ -45,16 +44,16 @@ def place(scores: Floats, own: int) -> int:
 def question(first: Floats, second: Scorer, text: int, own: int) -> tuple[dict[str, int], float]:
     """The place of the caption's own picture in every order, and the seconds of the second model."""
     before = place(first, own)
-    if before >= TOP:
+    if before >= SecondModel.block:
         return dict.fromkeys(ORDERS, before), 0.0
-    best = np.argsort(-first, kind="stable")[:TOP]
+    best = np.argsort(-first, kind="stable")[: SecondModel.block]
     if own not in best:  # a tie at the end of the hundred
         return dict.fromkeys(ORDERS, before), 0.0
     began = time.perf_counter()
     scores = second.block(best, np.array([text]))[:, 0].copy()
     seconds = time.perf_counter() - began
     at = int(np.flatnonzero(best == own)[0])
-    together = both(first[best], scores)
+    together = joint_scores(first[best], scores)
     return {"first": before, "second": place(scores, at), "both": place(together, at)}, seconds
 
 
@@ -67,9 +66,9 @@ def as_a_user(
         photos.mkdir()
         for number, name in enumerate(pictures):
             (photos / f"{number}{Path(name).suffix}").symlink_to((dataset.images_dir / name).resolve())
-        index_folders(place, [photos], model=args.first)
-        collection = lingvis.Collection.open(place)
-        second = Reranker.load(args.second, cache=place / "rerank")
+        collection = lingvis.Collection.create(place, args.first)
+        collection.add([photos])
+        second = SecondModel.load(args.second, cache=place / "rerank")
         began = time.perf_counter()
         for text in questions:
             collection.search(text, lang=args.lang, rerank=second)
@@ -130,7 +129,7 @@ def main() -> None:
             }
             for name, run in (("first", args.first), ("second", args.second))
         },
-        "top": TOP,
+        "top": SecondModel.block,
         "text_to_image": orders,
         "comparing_ms": {
             "p50": 1000 * statistics.median(seconds),

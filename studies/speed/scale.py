@@ -25,10 +25,11 @@ from typing import Any
 import torch
 
 import lingvis
-from lingvis.collection.stores.contract import Known
+from lingvis.collection.collection import Collection
 from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.records import StoredFile
 from lingvis.collection.writer.indexer import BATCH, Indexer
-from lingvis.collection.writer.scan import Found
+from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, PictureFile
@@ -98,9 +99,8 @@ def on_ray(
 ) -> tuple[float, float]:
     """Seconds until the workers were ready, and of indexing with them."""
     with Cluster(cpus=workers) as cluster:
-        indexer = Indexer(
-            str(work / f"ray-{workers}-{number}.lv"), model=model, spread=partial(ClusterWorkers, cluster)
-        )
+        collection = Collection(work / f"ray-{workers}-{number}.lv", model=model, device="cpu")
+        indexer = collection.indexer(spread=partial(ClusterWorkers, cluster))
         start = time.perf_counter()
         indexer.run([work / "first"])  # some batches for each worker: all of them load their model
         return time.perf_counter() - start, index_seconds(indexer, photos, count)
@@ -109,10 +109,10 @@ def on_ray(
 def writer_rate(collection: Path, target: Path) -> float:
     """Rows a second that the one writer can store: where more workers stop helping."""
     source = LanceStore(collection)
-    items = source.items([row.id for row in source.known()][:BATCH])
+    items = source.items([row.id for row in source.files()][:BATCH])
     store = LanceStore.create(target, source.header)
     batches = [
-        [replace(item, entry=replace(item.entry, id=f"{number}-{item.entry.id}")) for item in items]
+        [replace(item, info=replace(item.info, id=f"{number}-{item.info.id}")) for item in items]
         for number in range(WRITTEN)
     ]
     start = time.perf_counter()
@@ -130,8 +130,8 @@ def planner_bytes() -> float:
     for number in range(PLANNED):
         path = f"/shared/pictures/2024/05/holidays-at-the-sea/IMG_{number:08}.jpg"
         digest = hashlib.sha256(path.encode()).hexdigest()
-        known = Known(digest[:32], path, digest, 10**6 + number, 10**18 + number, None)
-        held.append((known, Found(path[:1] + path[1:], 10**6 + number, 10**18 + number)))
+        known = StoredFile(digest[:32], path, digest, 10**6 + number, 10**18 + number, None)
+        held.append((known, ScannedFile(path[:1] + path[1:], 10**6 + number, 10**18 + number)))
     tables = {known.path: known for known, _ in held}, {found.path: found for _, found in held}
     hashes = {known.hash: known.id for known, _ in held}
     size = tracemalloc.get_traced_memory()[0] / len(hashes)
@@ -165,7 +165,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         backbone, dim = embedder.backbone, embedder.dim
         backbone_seconds(backbone, BATCH)
         for number in range(options.rounds):
-            indexer = Indexer(str(work / f"index-{number}.lv"), model=model)
+            indexer = Collection(work / f"index-{number}.lv", model=model).indexer()
             indexer.run([work / "first"])
             seconds.setdefault("backbone", []).append(backbone_seconds(backbone, count))
             seconds.setdefault("decoded", []).append(decoded_seconds(backbone, files))

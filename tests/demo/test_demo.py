@@ -23,12 +23,12 @@ import pytest
 import lingvis
 from lingvis.cli import main
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.contract import Item
 from lingvis.collection.stores.open import open_store
+from lingvis.collection.stores.records import Item
 from lingvis.data.dataset import Dataset
 from lingvis.data.scenes import LANGUAGES
 from lingvis.demo.check import check_server
-from lingvis.demo.questions import ASKED_IN
+from lingvis.demo.queries import LANGUAGES as QUERY_LANGUAGES
 from lingvis.demo.run import run_demo
 from lingvis.demo.server import CheckError, serving
 from lingvis.features.store import FeatureStore
@@ -77,13 +77,13 @@ def test_every_language_is_measured_and_pictures_encode_live_as_stored(demo: Dem
 def test_questions_and_answers_are_of_scenes_that_the_model_has_not_seen(demo: Demo) -> None:
     rows = {row.image: row for row in Dataset.open(demo.out / "scenes").rows}
     unseen = {f"{row.split}/{row.image}" for row in rows.values() if row.split != "train"}
-    stored = {row.path for row in open_store(str(demo.out / "scenes.lv")).known()}
+    stored = {row.path for row in open_store(str(demo.out / "scenes.lv")).files()}
     assert stored == {str((demo.out / "unseen" / name).resolve()) for name in unseen}
     assert demo.report["collection"] == {"pictures": UNSEEN, "added": UNSEEN}
-    assert f"{len(ASKED_IN)} searches" in demo.report["checked"]
+    assert f"{len(QUERY_LANGUAGES)} searches" in demo.report["checked"]
 
     questions = demo.report["questions"]
-    assert [question["lang"] for question in questions] == list(ASKED_IN)
+    assert [question["lang"] for question in questions] == list(QUERY_LANGUAGES)
     collection = Collection.open(demo.out / "scenes.lv")
     for question in questions:
         row = rows[question["picture"]]

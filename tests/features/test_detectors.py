@@ -21,8 +21,8 @@ from lingvis.features.detectors import DETECTORS, load_detector
 from lingvis.features.detectors.boxes import best_boxes, from_centres, overlaps
 from lingvis.features.detectors.classifier import imagenet_names
 from lingvis.features.detectors.labels import read_labels
-from lingvis.features.detectors.looking import look
 from lingvis.features.detectors.onnx_yolo import read_output
+from lingvis.features.detectors.pixels import scaled_picture
 from tests.features.detector_files import COLOURS, coloured, write_yolo
 
 box = st.tuples(*[st.integers(0, 12)] * 2, *[st.integers(1, 8)] * 2).map(
@@ -84,7 +84,7 @@ def test_a_yolo_file_sees_colours_where_they_are(tmp_path: Path, version: int, b
     tall.save(tmp_path / "tall.png")
     turned.save(tmp_path / "turned.png", exif=exif)
     names = ("wide.png", "tall.png", "turned.png")
-    seen: Any = detector.detect([look(tmp_path / name, name, detector.side) for name in names])
+    seen: Any = detector.detect([scaled_picture(tmp_path / name, name, detector.side) for name in names])
     # The grey beside a picture counts a little for every colour.
     best = [{r.label: r for r in sorted(found, key=lambda r: r.score) if r.score > 0.4} for found in seen]
     assert [set(found) for found in best] == [{"red", "blue"}, {"green"}, {"red"}]
@@ -109,7 +109,7 @@ def test_onnx_files_that_do_not_fit(tmp_path: Path) -> None:
     detector = load_detector(f"onnx:{file}", labels=names)
     coloured((64, 64), {}).save(tmp_path / "a.png")
     with pytest.raises(UserError, match="fits no YOLO of 2 classes"):
-        detector.detect([look(tmp_path / "a.png", "a.png", detector.side)])
+        detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     (tmp_path / "bad.onnx").write_bytes(b"not a model")
     with pytest.raises(UserError, match=r"bad\.onnx cannot be loaded"):
         load_detector(f"onnx:{tmp_path / 'bad.onnx'}", labels=names)
@@ -124,7 +124,7 @@ def test_a_tflite_file_brings_its_labels_and_boxes_stay_inside(tmp_path: Path) -
     assert (detector.labels[0], detector.labels[17]) == ("person", "dog")  # type: ignore[attr-defined]
     assert 11 not in detector.labels  # type: ignore[attr-defined]
     coloured((640, 320), {"red": (0, 0, 99, 99)}).save(tmp_path / "a.png")
-    (regions,) = detector.detect([look(tmp_path / "a.png", "a.png", detector.side)])
+    (regions,) = detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     assert not isinstance(regions, Exception)
     for region in regions:
         assert 0 <= region.box[0] < region.box[2] <= 640 and 0 <= region.box[1] < region.box[3] <= 320
@@ -195,7 +195,7 @@ def test_the_classifier_names_a_part_of_the_picture(tmp_path: Path) -> None:
     detector = load_detector("classifier:efficientnet-lite0", labels=names)
     noise = np.random.default_rng(0).integers(0, 256, (6, 8, 3), dtype=np.uint8)
     Image.fromarray(noise).resize((200, 100)).save(tmp_path / "a.png")
-    (regions,) = detector.detect([look(tmp_path / "a.png", "a.png", detector.side)])
+    (regions,) = detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     assert not isinstance(regions, Exception)
     assert regions
     scores = [region.score or 0.0 for region in regions]
@@ -233,7 +233,7 @@ def test_torchvision_weights_find_their_network(tmp_path: Path) -> None:
     detector = load_detector(f"torchvision:{tmp_path / 'weights.pth'}")
     assert detector.labels[1] == "person"  # type: ignore[attr-defined]
     coloured((300, 200), dict.fromkeys(COLOURS, (0, 0, 99, 99))).save(tmp_path / "a.png")
-    (regions,) = detector.detect([look(tmp_path / "a.png", "a.png", detector.side)])
+    (regions,) = detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     assert isinstance(regions, list)
     torch.save({"other": torch.zeros(2)}, tmp_path / "weights.pth")
     with pytest.raises(UserError, match="are those of no network here"):

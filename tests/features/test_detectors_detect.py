@@ -17,6 +17,7 @@ import pytest
 from lingvis.cli.features import detect as command
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.detections import read_manifest
+from lingvis.data.images import UNKNOWN_FORMAT
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone
@@ -66,9 +67,7 @@ def test_regions_are_stored_and_features_use_them(make_dataset: MakeDataset, tin
     made = detect(dataset, Corner(), score=0.85, batch_size=3)
     assert (made.pictures, made.empty, made.regions) == (4, 1, 4)
     assert made.labels == {"sure": 3, "faint": 1}
-    assert [(b.image, b.reason) for b in made.broken] == [
-        ("02.jpg", "the file is not a picture of a known format")
-    ]
+    assert [(b.image, b.reason) for b in made.broken] == [("02.jpg", UNKNOWN_FORMAT)]
     assert lines_of(dataset)[0] == {
         "image": "00.jpg",
         "regions": [

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.contract import Filter
+from lingvis.collection.stores.records import Filter
 from lingvis.serve import answers
 
 from .conftest import Client

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lingvis.collection.stores.lance import store as lance
-from lingvis.collection.stores.postgres import store as postgres
 from lingvis.errors import UserError
 from studies.__main__ import main
 from studies.search import run as search
@@ -39,11 +37,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", ENGINES.names())
-def test_an_engine_finds_the_best_rows_in_a_later_process(
-    name: str, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (lance, postgres):  # engines set it; put back afterwards
-        monkeypatch.setattr(module, "EXACT_VALUES", 1)
+def test_an_engine_finds_the_best_rows_in_a_later_process(name: str, place: Path) -> None:
     made = Clustered(ROWS, DIM)
     vectors = np.concatenate(list(made.chunks()))
     engine = ENGINES.get(name)(place, DIM)
@@ -68,9 +62,7 @@ def test_an_engine_finds_the_best_rows_in_a_later_process(
     assert processes[0] == os.getpid()
 
 
-def test_ways_of_our_stores_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lance, postgres):
-        monkeypatch.setattr(module, "EXACT_VALUES", 1)
+def test_ways_of_our_stores_differ(tmp_path: Path) -> None:
     vectors = next(Clustered(ROWS, DIM).chunks())
     files = {}
     for name in ("lance", "lance-exact"):

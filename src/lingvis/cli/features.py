@@ -56,10 +56,10 @@ def extract(
     json: bool
         Print the manifest as JSON.
     """
+    from lingvis.cli.cluster import connected
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
     from lingvis.features.extract import extract as run
-    from lingvis.ray.cluster import connected
     from lingvis.ray.extraction import ClusterEncoder
 
     opened = Dataset.open(dataset)

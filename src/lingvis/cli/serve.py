@@ -25,22 +25,22 @@ def serve(
     model: Path | None = None,
     device: str | None = None,
 ) -> None:
-    """Show a collection on a search page and answer programs, until Ctrl-C.
+    """Serve a search page and an HTTP API for a collection, until Ctrl-C.
 
     Parameters
     ----------
     collection: str
         The collection.
     host: str
-        Address to listen at; any but this machine's own needs a token or --no-auth.
+        Address to listen at; an address that others can reach needs a token or --no-auth.
     port: int
         Port to listen at; 0 takes any free one.
     token: str
-        What others must know to search; other users of this machine can see it here, so prefer a file.
+        The access token; other users of this machine can see it here, so prefer a file.
     token_file: Path
-        A file that holds the token; the environment's LINGVIS_TOKEN is taken otherwise.
+        A file that holds the token; without it, the variable LINGVIS_TOKEN is used.
     no_auth: bool
-        Let everybody search who can reach the host.
+        Let everybody who can reach the host search.
     model: Path
         A model folder with the same image side as the one that filled the collection.
     device: str

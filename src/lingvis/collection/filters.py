@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lingvis.collection.stores.contract import Filter
+from lingvis.collection.stores.records import Filter
 
 Condition = tuple[str, str, Any]
 COMPARE = {">=": pc.greater_equal, "<=": pc.less_equal, "=": pc.equal, "starts_with": pc.starts_with}

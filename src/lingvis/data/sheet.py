@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageOps
 
 from lingvis.data import fonts
 from lingvis.data.dataset import Dataset
-from lingvis.data.images import open_image
+from lingvis.data.images import decode_upright, open_image
 from lingvis.data.rows import SPLITS, Row
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
@@ -165,8 +165,7 @@ def _tile(file: Path) -> Image.Image:
     tile = Image.new("RGB", (TILE, TILE), FRAME)
     try:
         with open_image(file) as opened:
-            opened.draft("RGB", (TILE, TILE))
-            picture = ImageOps.exif_transpose(opened).convert("RGB")
+            picture = decode_upright(opened, TILE / max(opened.size))
         picture = ImageOps.contain(picture, (TILE, TILE))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         canvas = ImageDraw.Draw(tile)

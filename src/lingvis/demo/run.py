@@ -13,7 +13,7 @@ from lingvis.collection.collection import Collection
 from lingvis.data.scenes import make_scenes
 from lingvis.demo.check import check_server
 from lingvis.demo.collection import fill, gather
-from lingvis.demo.questions import ask, example_questions
+from lingvis.demo.queries import example_queries, run_query
 from lingvis.demo.server import serving
 from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.extract import extract
@@ -31,9 +31,9 @@ PICTURES, COLLECTION = Path("unseen"), Path("scenes.lv")
 def run_demo(
     out: Path, *, scenes: int = 3000, device: str | None = None, check: bool = False
 ) -> dict[str, Any]:
-    """Do every step whose result is not there yet; returns the test report, with the seconds of each step.
+    """Run every step whose result does not exist yet; returns the test report, with the seconds per step.
 
-    check: serve the collection for a moment, and compare what the server answers with the collection itself.
+    check: start a server for a moment, and compare its answers with the collection itself.
     """
     recipe = load_recipe(RECIPE)
     run, collection = out / "model", out / COLLECTION
@@ -52,18 +52,18 @@ def run_demo(
         indexed = fill(collection, out / PICTURES, run, device=device)
     with _step("search", seconds):
         opened = Collection.open(collection, device=device)
-        questions = example_questions(dataset)
+        queries = example_queries(dataset)
         report["collection"] = {"pictures": indexed.pictures, "added": indexed.added}
-        report["questions"] = [ask(opened, question, out / PICTURES) for question in questions]
+        report["questions"] = [run_query(opened, query, out / PICTURES) for query in queries]
     if check:
         with _step("check", seconds), serving(collection, device=device) as port:
-            report["checked"] = check_server(port, opened, [question.text for question in questions])
+            report["checked"] = check_server(port, opened, [query.text for query in queries])
     return {**report, "seconds": seconds, "hardware": describe_hardware()}
 
 
 @contextlib.contextmanager
 def _step(name: str, seconds: dict[str, float]) -> Iterator[None]:
-    """Say what is being done, and note how long it took."""
+    """Print the name of a step, and record how long it took."""
     print(f"demo: {name} ...", file=sys.stderr, flush=True)
     start = time.monotonic()
     yield

@@ -26,11 +26,11 @@ from lingvis.data.detections import (
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.detectors.contract import Detector, Picture, load_detector
-from lingvis.features.detectors.looking import look
+from lingvis.features.detectors.pixels import scaled_picture
 from lingvis.features.extract import digest
 from lingvis.features.partial import exclusive
 from lingvis.features.pictures import BrokenPicture
-from lingvis.features.prefetch import ahead
+from lingvis.features.prefetch import prefetch
 from lingvis.files import atomic_folder, write_text
 from lingvis.progress import ProgressBar
 
@@ -115,7 +115,7 @@ def _looked(
 ) -> Iterator[list[tuple[str, list[Region] | BrokenPicture]]]:
     """Batches of pictures with what was seen; files are read on all cores beside the detector."""
     read = partial(_look, dataset.images_dir, eye.side)
-    for batch in ahead(read, images, batch_size=batch_size):
+    for batch in prefetch(read, images, batch_size=batch_size):
         good = [picture for _, picture in batch if isinstance(picture, Picture)]
         seen = iter(eye.detect(good) if good else [])
         yield [
@@ -125,7 +125,7 @@ def _looked(
 
 def _look(folder: Path, side: int, image: str) -> Picture | BrokenPicture:
     try:
-        return look(folder / image, image, side)
+        return scaled_picture(folder / image, image, side)
     except BrokenPicture as broken:
         return broken
 

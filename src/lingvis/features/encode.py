@@ -18,7 +18,7 @@ from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import Backbone, Preprocessing
 from lingvis.features.pictures import BrokenPicture, Decoded, decode
-from lingvis.features.prefetch import ahead
+from lingvis.features.prefetch import prefetch
 from lingvis.features.regions import coverage
 
 Kind = Literal["global", "grid", "region"]
@@ -76,7 +76,7 @@ class PictureEncoder:
         self, files: Sequence[PictureFile], *, batch_size: int, threads: int | None = None
     ) -> Iterator[list[Encoded | BrokenPicture]]:
         """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
-        for batch in ahead(self._decode, files, batch_size=batch_size, threads=threads):
+        for batch in prefetch(self._decode, files, batch_size=batch_size, threads=threads):
             results = [result for _, result in batch]
             good = [result for result in results if isinstance(result, Decoded)]
             encoded = iter(self.encode(good, batch_size) if good else [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from lingvis.data.images import small_picture
+from lingvis.data.images import thumbnail_uri
 from lingvis.files import write_text
 from lingvis.suggestion.result import Suggestion, Suggestions
 
@@ -60,5 +60,5 @@ def _tile(number: int, suggestion: Suggestion, images: Path) -> str:
 
 def _picture(file: Path, name: str) -> str:
     """The thumbnail; an empty square where there is no picture to read."""
-    source = small_picture(file)
+    source = thumbnail_uri(file)
     return '<span class="none"></span>' if source is None else f'<img alt="{name}" src="{source}">'

@@ -165,9 +165,9 @@ def _rank(example: Example) -> str:
 
 def _picture(file: Path, name: str) -> str:
     """The thumbnail; the name where there is no picture to read (a dataset of features alone)."""
-    from lingvis.data.images import small_picture
+    from lingvis.data.images import thumbnail_uri
 
-    source = small_picture(file)
+    source = thumbnail_uri(file)
     if source is None:
         return f'<span class="picture">{escape(name)}</span>'
     return f'<img class="picture" alt="{escape(name)}" src="{source}">'

@@ -15,7 +15,7 @@ from lingvis.errors import UserError
 from lingvis.features.detectors.boxes import Floats, best_boxes, from_centres
 from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
 from lingvis.features.detectors.labels import read_labels
-from lingvis.features.detectors.looking import squares
+from lingvis.features.detectors.pixels import squares
 from lingvis.features.manifest import checksum
 
 USUAL_SIDE = 640

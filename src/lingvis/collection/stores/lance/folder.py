@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lingvis.collection.stores.contract import FORMAT, Header
 from lingvis.collection.stores.lance.durable import FolderSync, one_writer
 from lingvis.collection.stores.lance.rows import schema
 from lingvis.collection.stores.lance.versions import FILE as FLUSHED
 from lingvis.collection.stores.lance.versions import drop_between, flushed
+from lingvis.collection.stores.records import FORMAT, Header
 from lingvis.errors import UserError
 from lingvis.files import write_json
 

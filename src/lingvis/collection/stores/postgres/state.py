@@ -9,11 +9,11 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
-from lingvis.collection.stores.contract import FORMAT, Header
 from lingvis.collection.stores.postgres.address import Address
 from lingvis.collection.stores.postgres.connection import Connection
 from lingvis.collection.stores.postgres.migrations import is_prepared
 from lingvis.collection.stores.postgres.rows import create_table
+from lingvis.collection.stores.records import FORMAT, Header
 from lingvis.errors import UserError
 
 SELECT = """

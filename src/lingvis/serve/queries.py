@@ -1,4 +1,4 @@
-"""What may be asked, checked field by field."""
+"""The parameters of a search, checked field by field."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from lingvis.collection.dates import from_moment, up_to_moment
-from lingvis.collection.stores.contract import Filter
+from lingvis.collection.stores.records import Filter
 from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS
 
 LARGEST = 2**63 - 1
@@ -25,25 +25,25 @@ Moment = Annotated[str, Field(max_length=40, examples=["2024-05-01", "2024-05-01
 
 
 class Filters(BaseModel):
-    """Which pictures may be found, and which page of them is wanted."""
+    """Which pictures a search may return, and which page of them."""
 
     model_config = ConfigDict(extra="forbid")
 
     k: int = Field(10, ge=1, le=RESULTS, description="Number of results.")
-    offset: int = Field(0, ge=0, le=OFFSET, description="Results to pass over: the next page.")
+    offset: int = Field(0, ge=0, le=OFFSET, description="Results to skip: the next page.")
     folder: Text | None = Field(None, description="Only pictures at any depth of this folder.")
     after: Moment | None = Field(None, description="Only pictures from this date on.")
     before: Moment | None = Field(None, description="Only pictures up to this date, a whole day included.")
-    min_size: Bytes | None = Field(None, description="Only files of so many bytes or more.")
-    max_size: Bytes | None = Field(None, description="Only files of so many bytes or fewer.")
+    min_size: Bytes | None = Field(None, description="Only files of at least this many bytes.")
+    max_size: Bytes | None = Field(None, description="Only files of at most this many bytes.")
     format: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]{1,16}$")] | None = Field(
         None, description="Only this format: jpeg, png, webp, gif, bmp, tiff or heif."
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _given(cls, fields: Any) -> Any:
-        """An empty field of a form asks for nothing."""
+    def _without_empty(cls, fields: Any) -> Any:
+        """Drop the empty fields of a form."""
         return {name: value for name, value in fields.items() if value != ""}
 
     @field_validator("folder")
@@ -59,7 +59,7 @@ class Filters(BaseModel):
         return moment
 
     def where(self) -> Filter:
-        """As a store takes it."""
+        """Return the filter of a store."""
         return Filter(
             folder=self.folder,
             after=from_moment(self.after) if self.after is not None else None,
@@ -70,13 +70,13 @@ class Filters(BaseModel):
         )
 
 
-class Question(Filters):
+class SearchQuery(Filters):
     """A search by words."""
 
     q: list[str] = Field(
         [],
         max_length=QUERIES,
-        description=f"What to look for, {QUERY_CHARACTERS} characters at most; several look for pictures that fit all.",
+        description=f"What to look for, {QUERY_CHARACTERS} characters at most; several find pictures that fit all.",
     )
     lang: Annotated[str, StringConstraints(max_length=40)] | None = Field(
         None, description="Language of the words; detected by default."
@@ -92,7 +92,7 @@ class Question(Filters):
         return [text.strip() for text in texts if text.strip()]
 
 
-class PictureQuestion(Question):
+class PictureQuery(SearchQuery):
     """A search by a picture, with or without words."""
 
-    weight: float = Field(0.5, ge=0, le=1, description="Share of the words where there are some.")
+    weight: float = Field(0.5, ge=0, le=1, description="Share of the words, if there are any.")

@@ -1,4 +1,4 @@
-"""A question as vectors: all its languages at once, or each by itself."""
+"""An encoded query: one vector for all its languages together, or one per language."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from lingvis.collection.stores.contract import Floats
-from lingvis.errors import UserError, choices
+from lingvis.collection.stores.records import Floats
 
 
 @dataclass(frozen=True)
-class Question:
-    """Sentences, a picture, or both.
+class QueryVectors:
+    """The vectors of sentences, a picture, or both.
 
-    sentences: the vectors [dim] of each by language, that it was asked in first, then those of translations;
-    weight: share of the words where there is a picture, too.
+    sentences: per sentence its vectors [dim] by language, its own language first, then those of its translations;
+    weight: share of the sentences if there is a picture, too.
     """
 
     sentences: Sequence[Mapping[str, Floats]]
@@ -30,22 +29,16 @@ class Question:
         return self._joined([_mean(sentence) for sentence in self.sentences])
 
     def by_language(self, languages: Sequence[str]) -> dict[str, Floats]:
-        """One vector of unit length for each of these languages that there are words in.
+        """Return one vector of unit length for each of these languages that a sentence has.
 
-        Of several sentences, one that a language lacks counts there as its mean; a picture counts alike in all.
+        A sentence that lacks a language counts there with its mean; a picture counts equally in all languages.
         """
-        unknown = [lang for lang in (next(iter(each)) for each in self.sentences) if lang not in languages]
-        if unknown:
-            raise UserError(
-                f"got a question in {choices(set(unknown))}, but --consistency learned was fitted for "
-                f"{choices(languages)}; ask in one of these, or with --consistency mean"
-            )
-        if not self.sentences:
-            raise UserError("--consistency learned compares languages, and there are no words; give some")
         return {
-            lang: self._joined([each[lang] if lang in each else _mean(each) for each in self.sentences])
+            lang: self._joined(
+                [sentence[lang] if lang in sentence else _mean(sentence) for sentence in self.sentences]
+            )
             for lang in languages
-            if any(lang in each for each in self.sentences)
+            if any(lang in sentence for sentence in self.sentences)
         }
 
     def _joined(self, sentences: Sequence[Floats]) -> Floats:

@@ -1,4 +1,4 @@
-"""So many at once: who comes when all places are taken is refused, and told when to ask again."""
+"""A bounded number of concurrent requests; further ones get 429 with Retry-After."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ BUSY = "the server is busy; ask again in a second"
 LATER = {"Retry-After": "1"}
 
 
-class Places:
-    """A number of places, for any thread."""
+class Slots:
+    """A number of slots, for any thread."""
 
     def __init__(self, count: int) -> None:
         self._free, self._lock = count, threading.Lock()
 
     def take(self) -> bool:
-        """Take a place, if one is free."""
+        """Take a slot if one is free; returns whether it was."""
         with self._lock:
             free = self._free > 0
             self._free -= free
         return free
 
-    def leave(self) -> None:
-        """Give the place to others."""
+    def release(self) -> None:
+        """Free a slot that was taken."""
         with self._lock:
             self._free += 1
 
     def check(self) -> None:
-        """Refuse now what would find no place anyway."""
+        """Raise 429 if no slot is free."""
         if self._free < 1:
             raise busy()
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """A place for as long as the block takes; 429 where none is free."""
+        """Hold a slot during the block; raises 429 if none is free."""
         if not self.take():
             raise busy()
         try:
             yield
         finally:
-            self.leave()
+            self.release()
 
 
 def busy() -> HTTPException:
-    """The refusal of an endpoint."""
+    """Return the answer 429."""
     return HTTPException(429, BUSY, headers=LATER)
