@@ -11,8 +11,9 @@ import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
 STAGES = [
-    "__init__ errors registry types bounds files progress hardware device",
+    "__init__ errors registry types bounds arrays files progress hardware device",
     "layers",
+    "strict",
     "data",
     "features",
     "text",

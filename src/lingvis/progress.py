@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with the time left on a terminal, a plain line now and then elsewhere."""
+"""Progress of long work and notes about it, on standard error: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 SECONDS_BETWEEN_LINES = 10.0
+
+
+def note(text: str) -> None:
+    """Report something that the user should know but that stops nothing, as a line on standard error."""
+    print(f"note: {text}", file=sys.stderr, flush=True)
 
 
 class ProgressBar:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
+from lingvis.strict import StrictModel, explain
 
 REGIONS = "regions"  # the folder that features and pseudo captions use when none is named
 FILE, MANIFEST = "regions.jsonl", "manifest.json"
@@ -17,11 +18,7 @@ FILE, MANIFEST = "regions.jsonl", "manifest.json"
 JOINED, JOINED_WITH_WORDNET = "joined", "joined with WordNet"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DetectionOrigin(_Strict):
+class DetectionOrigin(StrictModel):
     """What the regions were made of, and how; equal origins mean equal detections.
 
     made_of: digests of the detector's files. pictures: a digest of the names and sizes of the pictures.
@@ -34,14 +31,14 @@ class DetectionOrigin(_Strict):
     pictures: str
 
 
-class BrokenDetection(_Strict):
+class BrokenDetection(StrictModel):
     """A picture in which nothing could be looked for, and why."""
 
     image: str
     reason: str
 
 
-class Detections(_Strict):
+class Detections(StrictModel):
     """manifest.json of a folder of detections; labels: how many regions have each, the most frequent first."""
 
     format: Literal[1]
@@ -100,10 +97,8 @@ def read_regions(file: Path) -> dict[str, tuple[Region, ...]]:
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}; detect again") from error
     except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
         raise UserError(
-            f"{file}, line {number}: {where + ': ' if where else ''}{problem['msg']}; a line is "
+            f"{file}, line {number}: {explain(error.errors()[0])}; a line is "
             f'{{"image": "a.jpg", "regions": [{{"label": "dog", "score": 0.9, "box": [x0, y0, x1, y1]}}]}}'
         ) from error
     return found

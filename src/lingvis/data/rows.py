@@ -6,7 +6,9 @@ import json
 import re
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
+
+from lingvis.strict import StrictModel, explain
 
 SPLITS = ("train", "val", "test")
 Split = Literal["train", "val", "test"]
@@ -47,11 +49,7 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Box = Annotated[tuple[Number, Number, Number, Number], AfterValidator(_box)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class Region(_Strict):
+class Region(StrictModel, strict=True):
     """A part of the picture: box in pixels [x0, y0, x1, y1], and what a person or a detector says it is."""
 
     box: Box
@@ -60,7 +58,7 @@ class Region(_Strict):
     score: Number | None = None
 
 
-class Row(_Strict):
+class Row(StrictModel, strict=True):
     """An image with its captions.
 
     captions: any number of sentences by language. parallel: sentences that are translations of one another.
@@ -68,8 +66,8 @@ class Row(_Strict):
 
     image: Annotated[str, AfterValidator(_relative)]
     split: Split
-    captions: dict[Language, tuple[Sentence, ...]] = {}
-    parallel: dict[Language, Sentence] = {}
+    captions: dict[Language, tuple[Sentence, ...]] = Field(default_factory=dict)
+    parallel: dict[Language, Sentence] = Field(default_factory=dict)
     regions: tuple[Region, ...] = ()
 
     def to_json(self) -> str:
@@ -79,12 +77,12 @@ class Row(_Strict):
         return json.dumps(kept, ensure_ascii=False)
 
 
-class TextRow(_Strict):
+class TextRow(StrictModel, strict=True):
     """Sentences about one picture that is not in the dataset, one row of text-only.jsonl."""
 
     id: str
-    captions: dict[Language, tuple[Sentence, ...]] = {}
-    parallel: dict[Language, Sentence] = {}
+    captions: dict[Language, tuple[Sentence, ...]] = Field(default_factory=dict)
+    parallel: dict[Language, Sentence] = Field(default_factory=dict)
 
 
 AnyRow = TypeVar("AnyRow", Row, TextRow)
@@ -115,7 +113,7 @@ def _parse(line: str, kind: type[AnyRow]) -> tuple[AnyRow | None, list[str]]:
     try:
         return kind.model_validate_json(line), []
     except ValidationError as error:
-        return None, explain(error, kind)
+        return None, row_problems(error, kind)
 
 
 def named_image(line: str) -> str | None:
@@ -128,29 +126,24 @@ def named_image(line: str) -> str | None:
     return image if isinstance(image, str) else None
 
 
-def explain(error: ValidationError, kind: type[BaseModel] = Row) -> list[str]:
-    """Every problem of a row as a sentence part that names the place in the row."""
-    return [_explain(problem, kind) for problem in error.errors()]
+def row_problems(error: ValidationError, kind: type[BaseModel] = Row) -> list[str]:
+    """Every problem of a row as a clause that names the place in the row."""
+    return [_row_problem(problem, kind) for problem in error.errors()]
 
 
-def _explain(problem: Any, row: type[BaseModel]) -> str:
+def _row_problem(problem: Any, row: type[BaseModel]) -> str:
     parts = [str(part) for part in problem["loc"] if part != "[key]"]
     where = ".".join(part if part.isprintable() else ascii(part)[1:-1] for part in parts)
-    kind, got = problem["type"], problem.get("input")
+    kind = problem["type"]
     if kind == "missing":
-        return f"key {where!r} is missing"
+        return explain(problem, where=f"key {where!r}")
     if kind == "extra_forbidden":
         allowed = (Region if len(parts) > 1 else row).model_fields
         return f"unknown key {where!r}; allowed: {', '.join(allowed)}"
     if kind == "json_invalid":  # what the json module lets through, such as half of a surrogate pair
         return f"bad JSON: {problem['ctx']['error']}"
     if kind == "literal_error":
-        return f"unknown split {got!r}; allowed: {', '.join(SPLITS)}"
-    if kind == "value_error":
+        return f"unknown split {problem['input']!r}; allowed: {', '.join(SPLITS)}"
+    if kind == "value_error":  # our own checks say what was got themselves
         return f"{where}: {problem['ctx']['error']}"
-    return f"{where}: {problem['msg'][0].lower()}{problem['msg'][1:]}, got {_short(got)}"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    return explain(problem, where=where)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 import lingvis
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
 from lingvis.features.encode import Kind, RegionMode
 from lingvis.features.names import command_for
-from lingvis.files import sync, write_json
+from lingvis.files import checksum, sync, write_json
+from lingvis.strict import StrictModel, explain
 
 MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
     "manifest.json",
@@ -26,11 +26,7 @@ MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
 )
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Origin(_Strict):
+class Origin(StrictModel):
     """What the vectors were made of, and how; equal origins mean equal stores.
 
     pictures: a digest of the names, file sizes and, for regions, boxes; empty for imported arrays.
@@ -42,14 +38,14 @@ class Origin(_Strict):
     pictures: str = ""
 
 
-class Broken(_Strict):
+class Broken(StrictModel):
     """A picture left out, and why."""
 
     image: str
     reason: str
 
 
-class Manifest(_Strict):
+class Manifest(StrictModel):
     """manifest.json of a store."""
 
     format: Literal[1]
@@ -78,10 +74,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(file.read_bytes())
     except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
         raise UserError(
-            f"{file} is damaged or of another version ({where + ': ' if where else ''}{problem['msg']}); "
+            f"{file} is damaged or of another version ({explain(error.errors()[0])}); "
             f"delete {folder} and extract or import the features again"
         ) from error
 
@@ -114,9 +108,3 @@ def seal(
         checksums={name: checksum(folder / name) for name in files},
     )
     write_json(folder / MANIFEST, manifest.model_dump(mode="json"))
-
-
-def checksum(file: Path) -> str:
-    """SHA-256 of a file."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,12 +22,12 @@ from lingvis.features.manifest import (
     VALUES,
     Manifest,
     Origin,
-    checksum,
     read_manifest,
     seal,
 )
 from lingvis.features.vectors import VectorFile
-from lingvis.files import atomic_folder
+from lingvis.files import atomic_folder, checksum
+from lingvis.progress import note
 
 NAMES_SHOWN = 5
 
@@ -115,7 +114,7 @@ def without_broken(dataset: Dataset, stores: Iterable[FeatureStore]) -> Dataset:
     """The dataset less the pictures that were broken at the extraction of any of the stores; says so."""
     broken = {entry.image for store in stores for entry in store.manifest.broken}
     if broken:
-        print(f"note: {len(broken)} broken pictures of {dataset.path} are left out", file=sys.stderr)
+        note(f"{len(broken)} broken pictures of {dataset.path} are left out")
     return dataset.without(broken)
 
 

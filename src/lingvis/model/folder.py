@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 from lingvis.files import atomic_file, write_json, write_text
-from lingvis.recipes.read import explain
+from lingvis.strict import explain
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of a model whose training is not finished

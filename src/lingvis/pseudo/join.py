@@ -20,7 +20,7 @@ from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.detect import best, check_name, detect
 from lingvis.features.detectors.contract import Picture
-from lingvis.features.manifest import checksum
+from lingvis.files import checksum
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.hypernyms import Hypernyms
 from lingvis.text.segment import words

@@ -11,11 +11,12 @@ from lingvis.data.dataset import Dataset
 from lingvis.data.detections import FILE, REGIONS
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
+from lingvis.files import checksum
 from lingvis.model.folder import CONFIG, WEIGHTS, read_config
 from lingvis.pseudo.labels import LABELS
 from lingvis.recipes.schema import Recipe
 from lingvis.text.dictionaries import read_dictionary
-from lingvis.text.vectors.store import VECTORS, WordVectors, checksum
+from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.text.words.mapped import FITTED
 
 

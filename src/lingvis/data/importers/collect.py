@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from lingvis.data.importers.source import language_code, plain_text
-from lingvis.data.rows import Row, Split, explain
+from lingvis.data.rows import Row, Split, row_problems
 from lingvis.errors import UserError
 
 
@@ -80,7 +80,7 @@ class RowCollector:
             try:
                 rows.append(Row(image=image, split=entry.split, captions=captions, parallel=entry.parallel))
             except ValidationError as error:
-                raise UserError(f"{entry.where}: {'; '.join(explain(error))}") from error
+                raise UserError(f"{entry.where}: {'; '.join(row_problems(error))}") from error
         if not rows:
             raise UserError("the source has no caption; is it the right file or folder?")
         return rows

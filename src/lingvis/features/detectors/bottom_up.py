@@ -16,8 +16,8 @@ from lingvis.errors import UserError
 from lingvis.features.detectors.contract import DETECTORS, Picture, existing
 from lingvis.features.detectors.ids import PictureIds
 from lingvis.features.detectors.labels import read_labels
-from lingvis.features.manifest import checksum
 from lingvis.features.pictures import BrokenPicture
+from lingvis.files import checksum
 
 # Vectors come last and are by far the longest: they are never decoded here.
 FIELDS = (

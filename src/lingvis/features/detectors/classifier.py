@@ -19,7 +19,7 @@ from lingvis.features.backbones.efficientnet_lite import SIZES, EfficientNetLite
 from lingvis.features.detectors.contract import DETECTORS, Picture
 from lingvis.features.detectors.labels import listed, read_labels
 from lingvis.features.encode import run
-from lingvis.features.manifest import checksum
+from lingvis.files import checksum
 
 # All of the picture, its middle and its corners, as shares of width and height.
 PART = 0.6

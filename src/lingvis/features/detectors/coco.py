@@ -12,7 +12,7 @@ from lingvis.errors import UserError
 from lingvis.features.detectors.contract import DETECTORS, Picture, existing
 from lingvis.features.detectors.ids import PictureIds
 from lingvis.features.detectors.labels import json_labels, read_labels
-from lingvis.features.manifest import checksum
+from lingvis.files import checksum
 
 
 @DETECTORS.register(

@@ -16,7 +16,7 @@ from lingvis.features.detectors.boxes import Floats, best_boxes, from_centres
 from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
 from lingvis.features.detectors.labels import read_labels
 from lingvis.features.detectors.looking import squares
-from lingvis.features.manifest import checksum
+from lingvis.files import checksum
 
 USUAL_SIDE = 640
 FAINT = 0.001  # YOLO gives thousands of boxes a picture; nobody asks for those below this score

@@ -10,7 +10,7 @@ from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.detectors.contract import DETECTORS, Picture, existing
 from lingvis.features.detectors.ids import PictureIds
-from lingvis.features.manifest import checksum
+from lingvis.files import checksum
 
 
 @DETECTORS.register("regions:FILE", "lines of JSON with `image` and `regions`, as in captions.jsonl")

@@ -15,7 +15,7 @@ from lingvis.errors import UserError
 from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
 from lingvis.features.detectors.labels import listed, read_labels
 from lingvis.features.detectors.looking import squares
-from lingvis.features.manifest import checksum
+from lingvis.files import checksum
 from lingvis.hardware import core_count
 
 

@@ -14,7 +14,7 @@ from lingvis.device import choose_device
 from lingvis.errors import UserError
 from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
 from lingvis.features.detectors.labels import listed, read_labels
-from lingvis.features.manifest import checksum
+from lingvis.files import checksum
 
 NETWORKS = (
     "fasterrcnn_resnet50_fpn_v2",

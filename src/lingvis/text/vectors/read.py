@@ -6,8 +6,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from lingvis.errors import UserError
+from lingvis.files import checksum
 from lingvis.text.vectors.fasttext_bin import read_fasttext_bin
-from lingvis.text.vectors.store import checksum
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.text_format import read_text_vectors
 

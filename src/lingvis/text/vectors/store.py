@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,24 +9,21 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 import lingvis
 from lingvis.errors import UserError, choices
-from lingvis.files import atomic_folder, write_json
+from lingvis.files import atomic_folder, checksum, write_json
+from lingvis.strict import StrictModel, explain
 from lingvis.text.vectors.table import WordTable
 
 MANIFEST = "manifest.json"
 VECTORS = "vectors"  # the folder below the dataset, and the tensor of a file
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Origin(_Strict):
+class Origin(StrictModel):
     """Where the vectors of a language come from; equal origins mean equal vectors.
 
     source: how they were trained, or the name of the file they were read from, and file: its SHA-256;
@@ -43,7 +39,7 @@ class Origin(_Strict):
     seed: int | None = None
 
 
-class Stored(_Strict):
+class Stored(StrictModel):
     """What the manifest says of one language: `missing` of the words of its sentences have no vector."""
 
     origin: Origin
@@ -52,7 +48,7 @@ class Stored(_Strict):
     checksum: str
 
 
-class Manifest(_Strict):
+class Manifest(StrictModel):
     """manifest.json."""
 
     format: Literal[1]
@@ -83,7 +79,7 @@ class WordVectors:
         try:
             return cls(path, Manifest.model_validate_json(file.read_bytes()))
         except ValidationError as error:
-            raise _damaged(path, f"{MANIFEST}: {error.errors()[0]['msg']}") from error
+            raise _damaged(path, f"{MANIFEST}: {explain(error.errors()[0])}") from error
 
     @property
     def languages(self) -> list[str]:
@@ -172,12 +168,6 @@ def _check_range(table: WordTable, source: str) -> None:
 
 def _file_name(lang: str) -> str:
     return f"{lang}.safetensors"
-
-
-def checksum(file: Path) -> str:
-    """SHA-256 of a file, read as a stream."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _damaged(path: Path, reason: str) -> UserError:
