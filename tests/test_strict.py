@@ -45,4 +45,4 @@ def test_a_place_may_be_named_otherwise() -> None:
 
 def test_records_do_not_change() -> None:
     with pytest.raises(ValidationError):
-        Size(width=1).width = 2  # type: ignore[misc]
+        Size(width=1).width = 2

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.data.detections import REGIONS, read_detections
 from lingvis.data.rows import SPLITS, Row, TextRow, named_image, parse_row, parse_text_row
 from lingvis.errors import UserError, choices
@@ -44,7 +44,7 @@ class Captions:
     images: list[str]
     texts: list[str]
     langs: list[str]
-    image_of: NDArray[np.int64]
+    image_of: Ints
 
 
 @dataclass(frozen=True)

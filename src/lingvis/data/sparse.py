@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.data.dataset import Captions
 from lingvis.errors import UserError
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

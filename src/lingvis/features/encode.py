@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import Backbone, Preprocessing
@@ -44,7 +45,7 @@ class Encoded:
     """The set of one picture: values float16 [vectors, dim]; boxes float32 [vectors, 4] for regions."""
 
     values: NDArray[np.float16]
-    boxes: NDArray[np.float32] | None = None
+    boxes: Floats | None = None
 
 
 def check_kind(kind: str, regions: str) -> tuple[Kind, RegionMode | None]:

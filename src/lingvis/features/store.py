@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.encode import Kind
@@ -43,9 +44,9 @@ class FeatureStore:
     path: Path
     manifest: Manifest
     names: list[str]
-    offsets: NDArray[np.int64]
+    offsets: Ints
     values: NDArray[np.float16]
-    boxes: NDArray[np.float32] | None
+    boxes: Floats | None
 
     @classmethod
     def open(cls, path: Path | str) -> FeatureStore:
@@ -91,7 +92,7 @@ class FeatureStore:
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
 
-    def index(self, names: Sequence[str]) -> NDArray[np.int64]:
+    def index(self, names: Sequence[str]) -> Ints:
         """The numbers of pictures by name, int64 [len(names)]."""
         missing = [name for name in names if name not in self._places]
         if missing:

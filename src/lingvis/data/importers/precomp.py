@@ -7,8 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.data.importers.collect import RowCollector
 from lingvis.data.importers.contract import Array, FeatureArrays, Imported, ImportOptions
 from lingvis.data.importers.source import SPLIT_NAMES, Source, plain_text
@@ -87,7 +87,7 @@ def _array(source: Source, file: Path, features: FeatureArrays) -> Array:
     return array
 
 
-def _image_of_row(array: Array, texts: Mapping[str, list[str]], ids: list[str]) -> NDArray[np.int64]:
+def _image_of_row(array: Array, texts: Mapping[str, list[str]], ids: list[str]) -> Ints:
     """Which image each row of the array shows, int64 [rows].
 
     Only an array with a row for every caption of a language can repeat an image: then neighbours with the same
@@ -107,9 +107,7 @@ def _image_of_row(array: Array, texts: Mapping[str, list[str]], ids: list[str]) 
     return np.cumsum(new) - 1
 
 
-def _image_of_caption(
-    captions: int, image_of_row: NDArray[np.int64], images: int, file: Path, prefix: str
-) -> NDArray[np.int64]:
+def _image_of_caption(captions: int, image_of_row: Ints, images: int, file: Path, prefix: str) -> Ints:
     """Which image each caption describes, int64 [captions]."""
     if captions == len(image_of_row):
         return image_of_row
@@ -121,9 +119,7 @@ def _image_of_caption(
     )
 
 
-def _names(
-    ids: list[str], prefix: str, firsts: NDArray[np.int64], rows: int, mapping: Mapping[str, str]
-) -> list[str]:
+def _names(ids: list[str], prefix: str, firsts: Ints, rows: int, mapping: Mapping[str, str]) -> list[str]:
     """The name of each image: its id, through id_mapping.json where there is one; else its split and place."""
     images = len(firsts)
     if not ids:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
-Weights = NDArray[np.float32]  # [side, side], 0 for the first colour, 1 for the second
+from lingvis.arrays import Floats
+
+Weights = Floats  # [side, side], 0 for the first colour, 1 for the second
 Grid = tuple[Weights, Weights]  # x and y of every pixel after a random turn
 
 # The darkest value of HSV: the objects are outlined in black.
@@ -26,7 +27,7 @@ def background(side: int, random: Random) -> Image.Image:
     return Image.fromarray((first + (second - first) * weights + 0.5).astype(np.uint8))
 
 
-def _colour(hue: float, random: Random) -> NDArray[np.float32]:
+def _colour(hue: float, random: Random) -> Floats:
     rgb = colorsys.hsv_to_rgb(hue % 1.0, random.uniform(0.05, 0.4), random.uniform(DARKEST, 1.0))
     return np.asarray(rgb, dtype=np.float32) * 255
 

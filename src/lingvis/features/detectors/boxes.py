@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from lingvis.arrays import Floats, Ints
+
 OVERLAP = 0.45  # what YOLO's own tools use
 
 
@@ -24,9 +24,7 @@ def overlaps(box: Floats, others: Floats) -> Floats:
     return np.asarray(shared / np.maximum(joint, 1e-9), dtype=np.float32)
 
 
-def best_boxes(
-    boxes: Floats, scores: Floats, classes: NDArray[np.int64], *, overlap: float = OVERLAP
-) -> NDArray[np.int64]:
+def best_boxes(boxes: Floats, scores: Floats, classes: Ints, *, overlap: float = OVERLAP) -> Ints:
     """Non-maximum suppression: the numbers of the boxes kept, best first.
 
     A box goes when a better one of the same class overlaps it by more than `overlap`.

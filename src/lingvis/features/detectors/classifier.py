@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.data.rows import Region
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones import load_backbone
@@ -63,7 +64,7 @@ class Classifier:
             [np.asarray(image.resize((side, side), Image.Resampling.BICUBIC, box=box)) for box in boxes]
         )
 
-    def _regions(self, picture: Picture, probabilities: NDArray[np.float32]) -> list[Region]:
+    def _regions(self, picture: Picture, probabilities: Floats) -> list[Region]:
         """probabilities: of each class in each view, [views, classes]."""
         size = np.array([picture.width, picture.height] * 2)
         best, scores = probabilities.argmax(axis=0), probabilities.max(axis=0)

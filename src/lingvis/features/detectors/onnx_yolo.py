@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.detectors.boxes import Floats, best_boxes, from_centres
+from lingvis.features.detectors.boxes import best_boxes, from_centres
 from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
 from lingvis.features.detectors.labels import read_labels
 from lingvis.features.detectors.looking import squares
@@ -75,7 +75,7 @@ class OnnxDetector:
         return [region for region in regions if region is not None]
 
 
-def read_output(output: Floats, classes: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def read_output(output: Floats, classes: int) -> tuple[Floats, Floats, Ints]:
     """What a network gives for one picture -> boxes [n, 4] in its pixels, scores [n], classes [n].
 
     Version 8 and later: [4 + classes, anchors]; version 5: [anchors, 5 + classes], the fifth value tells whether

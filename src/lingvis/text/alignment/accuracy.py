@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats, Ints
 from lingvis.device import choose_device
 from lingvis.text.alignment.neighbours import blocks, top_k
 
@@ -23,10 +22,10 @@ class Accuracy:
 
 
 def accuracy(
-    matrix: NDArray[np.float32],
-    source: NDArray[np.float32],
-    target: NDArray[np.float32],
-    pairs: NDArray[np.int64],
+    matrix: Floats,
+    source: Floats,
+    target: Floats,
+    pairs: Ints,
     *,
     k: int = 10,
     device: str | None = None,

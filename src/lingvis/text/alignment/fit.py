@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.errors import UserError
 from lingvis.text.alignment.prepare import prepare
 from lingvis.text.alignment.procrustes import procrustes
@@ -48,9 +48,9 @@ def fit_map(
 
 def fit_pairs(
     method: Method,
-    source: NDArray[np.float32],
-    target: NDArray[np.float32],
-    pairs: NDArray[np.int64],
+    source: Floats,
+    target: Floats,
+    pairs: Ints,
     *,
     k: int = 10,
     spectral: bool = False,
@@ -64,9 +64,7 @@ def fit_pairs(
     return rcsls(source, target, pairs, k=k, spectral=spectral, steps=steps, device=device, on_step=on_step)
 
 
-def dictionary_pairs(
-    source: WordTable, target: WordTable, dictionary: Mapping[str, tuple[str, ...]]
-) -> NDArray[np.int64]:
+def dictionary_pairs(source: WordTable, target: WordTable, dictionary: Mapping[str, tuple[str, ...]]) -> Ints:
     """Rows of both tables for each word and translation that have a vector, int64 [n, 2], by source row."""
     rows = {word: row for row, word in enumerate(target.words)}
     found = [
@@ -90,7 +88,7 @@ def check_sizes(source: WordTable, target: WordTable) -> None:
         )
 
 
-def check_pairs(pairs: NDArray[np.int64], dim: int) -> None:
+def check_pairs(pairs: Ints, dim: int) -> None:
     """Enough pairs to say something of a map of `dim` dimensions."""
     least = max(LEAST_PAIRS, dim // 6)
     if len(pairs) < least:

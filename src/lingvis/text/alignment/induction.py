@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
+
 NONE = 0  # the source word that stands for no word: target words without a counterpart come from it
 
 
@@ -21,11 +23,11 @@ class Links:
     word is. words: int64 [entries, 2], the distinct pairs of a source and a target word, 0 is NONE.
     """
 
-    slot: NDArray[np.int64]
-    entry: NDArray[np.int64]
-    weight: NDArray[np.float32]
-    times: NDArray[np.float32]
-    words: NDArray[np.int64]
+    slot: Ints
+    entry: Ints
+    weight: Floats
+    times: Floats
+    words: Ints
 
 
 def induce_dictionary(
@@ -63,11 +65,11 @@ def maximisation(links: Links, expected: NDArray[np.float64]) -> NDArray[np.floa
     return expected / np.maximum(total[sources], np.finfo(np.float64).tiny)
 
 
-def _summed(places: NDArray[np.int64], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+def _summed(places: Ints, values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     return np.bincount(places, weights=values, minlength=count).astype(np.float64, copy=False)
 
 
-Bag = tuple[NDArray[np.int64], NDArray[np.float32]]  # distinct words of a sentence, and how often each
+Bag = tuple[Ints, Floats]  # distinct words of a sentence, and how often each
 
 
 def link(bags: Sequence[tuple[Bag, Bag]]) -> Links:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Bools, Floats
 from lingvis.text.alignment.neighbours import blocks
 
 
-def prepare(values: NDArray[np.float32], *, in_place: bool = False) -> NDArray[np.float32]:
+def prepare(values: Floats, *, in_place: bool = False) -> Floats:
     """Vectors [n, d] as directions from their centre, float32 rows of unit length; give a whole table at once.
 
     Rows are brought to unit length, their mean is taken away, and they are brought to unit length again
@@ -34,7 +34,7 @@ def prepare(values: NDArray[np.float32], *, in_place: bool = False) -> NDArray[n
     return prepared
 
 
-def _unit(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def _unit(vectors: Floats) -> tuple[Floats, Bools]:
     """Rows of unit length, and which have any; the others are zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     known = lengths > 0

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.text.alignment.neighbours import blocks
 
 
-def procrustes(source: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.float32]:
+def procrustes(source: Floats, target: Floats) -> Floats:
     """The orthogonal matrix M [d, d] with the least sum of |Ma - b|² over matched rows [n, d] of both.
 
     It acts on columns, so mapped = vectors @ M.T. Of the singular value decomposition BᵀA = USVᵀ it is UVᵀ

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats, Ints
 from lingvis.device import choose_device
 from lingvis.text.alignment.neighbours import blocks, top_k
 from lingvis.text.alignment.procrustes import orthogonal
@@ -28,7 +27,7 @@ class Alignment:
     step that was tried and kept or taken back; steps: the lengths of those steps. Procrustes makes no steps.
     """
 
-    matrix: NDArray[np.float32]
+    matrix: Floats
     pairs: int
     objective: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)
@@ -78,9 +77,9 @@ class Objective:
 
 
 def rcsls(
-    source: NDArray[np.float32],
-    target: NDArray[np.float32],
-    pairs: NDArray[np.int64],
+    source: Floats,
+    target: Floats,
+    pairs: Ints,
     *,
     k: int = 10,
     spectral: bool = False,

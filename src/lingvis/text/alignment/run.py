@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors.numpy import save
 
 import lingvis
+from lingvis.arrays import Ints
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device
 from lingvis.errors import UserError
@@ -110,9 +110,7 @@ def read_prepared(place: str, words: int) -> WordTable:
     return WordTable(table.words, prepare(table.values, in_place=True))
 
 
-def split_words(
-    pairs: NDArray[np.int64], held_out: float, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split_words(pairs: Ints, held_out: float, seed: int) -> tuple[Ints, Ints]:
     """Pairs to learn from and pairs to ask, int64 [n, 2] each; all translations of a source word go one way."""
     words = np.unique(pairs[:, 0])
     asked = np.random.default_rng(seed).permutation(words)[: round(held_out * len(words))]

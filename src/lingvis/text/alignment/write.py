@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lingvis.arrays import Floats
 from lingvis.text.alignment.neighbours import blocks
 from lingvis.text.vectors.table import WordTable
 
 
-def write_vectors_text(file: Path, table: WordTable, matrix: NDArray[np.float32] | None = None) -> None:
+def write_vectors_text(file: Path, table: WordTable, matrix: Floats | None = None) -> None:
     """fastText's .vec, written as a stream: a line that counts words and dimensions, then a word a line.
 
     matrix [d, d]: the vectors are mapped by it.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.text.segment import normalised
 from lingvis.text.vectors.table import WordTable
@@ -34,9 +34,9 @@ class _Model:
     shortest: int
     longest: int
     buckets: int
-    matrix: NDArray[np.float32]
+    matrix: Floats
 
-    def vector(self, word: str) -> NDArray[np.float32] | None:
+    def vector(self, word: str) -> Floats | None:
         """The mean of the word's own vector and those of its subwords; None when it has neither."""
         written, row = self.words.get(word, (word, -1))
         rows = [row] if row >= 0 else []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 
 
-def reduce(vectors: NDArray[np.float32], dim: int) -> NDArray[np.float32]:
+def reduce(vectors: Floats, dim: int) -> Floats:
     """Coordinates of vectors [n, size] along the `dim` axes they vary most on, [n, dim], largest first.
 
     The mean is taken away first, so zero stands for the average vector: give it the vectors of known words
@@ -25,5 +26,5 @@ def reduce(vectors: NDArray[np.float32], dim: int) -> NDArray[np.float32]:
     axes: NDArray[np.float64] = np.linalg.svd(centred.T @ centred, hermitian=True)[0][:, :dim]
     largest = np.abs(axes).argmax(axis=0)
     axes *= np.sign(axes[largest, np.arange(dim)])
-    coordinates: NDArray[np.float32] = (centred @ axes).astype(np.float32)
+    coordinates: Floats = (centred @ axes).astype(np.float32)
     return coordinates

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 import lingvis
+from lingvis.arrays import Bools, Floats
 from lingvis.errors import UserError, choices
 from lingvis.files import atomic_folder, checksum, write_json
 from lingvis.strict import StrictModel, explain
@@ -97,7 +97,7 @@ class WordVectors:
             self._tables[lang] = self._read(lang)
         return self._tables[lang]
 
-    def lookup(self, words: Sequence[str], lang: str) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def lookup(self, words: Sequence[str], lang: str) -> tuple[Floats, Bools]:
         """Vectors of words as `lingvis.text.segment.words` spells them, float32 [n, dim], and which were found.
 
         A word without a vector is zero.

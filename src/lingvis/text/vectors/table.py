@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lingvis.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +15,10 @@ class WordTable:
     """words[i] has the vector values[i]; values: float32 [words, dim]."""
 
     words: list[str]
-    values: NDArray[np.float32]
+    values: Floats
 
     @classmethod
-    def of(cls, found: Mapping[str, NDArray[np.float32]], dim: int) -> WordTable:
+    def of(cls, found: Mapping[str, Floats], dim: int) -> WordTable:
         """From a mapping of words to vectors [dim]; it may be empty."""
         values = np.empty((len(found), dim), dtype=np.float32)
         for row, vector in enumerate(found.values()):

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.text.segment import normalised
 from lingvis.text.vectors.table import WordTable
@@ -22,7 +22,7 @@ def read_text_vectors(file: Path, wanted: Collection[str]) -> WordTable:
     lower-cased; of several that become one the first wins, which is the most frequent one in published files.
     """
     wanted = frozenset(wanted)
-    found: dict[str, NDArray[np.float32]] = {}
+    found: dict[str, Floats] = {}
     promised = dim = lines = 0
     for number, line in _lines(file):
         spaces = line.count(b" ")
@@ -77,7 +77,7 @@ def _has_spaces_in_word(line: bytes, dim: int) -> bool:
     return False
 
 
-def _numbers(text: bytes, file: Path, number: int) -> NDArray[np.float32]:
+def _numbers(text: bytes, file: Path, number: int) -> Floats:
     try:
         with np.errstate(over="ignore"):  # too large a number becomes infinite, and is refused below
             vector = np.array(text.split(b" ")).astype(np.float32)
