@@ -16,7 +16,7 @@ from lingvis.cli import main
 from lingvis.files import write_json
 from lingvis.text.alignment import prepare
 from lingvis.text.vectors.read import read_vectors
-from lingvis.text.vectors.store import Origin, write_vectors
+from lingvis.text.vectors.store import VectorsOrigin, write_vectors
 from lingvis.text.vectors.table import WordTable
 
 WORDS, DIM = 60, 8
@@ -114,7 +114,7 @@ def test_stored_vectors_and_a_dictionary_from_sentences(
         "en": WordTable([f"s{n}" for n in range(WORDS)], source),
         "de": WordTable([f"t{n}" for n in range(WORDS)], target),
     }
-    origins = dict.fromkeys(tables, Origin(source="test", sentences=""))
+    origins = dict.fromkeys(tables, VectorsOrigin(source="test", sentences=""))
     stored = write_vectors(folder / "vectors" / "own", tables, origins, dict.fromkeys(tables, 0)).path
     report = call(
         capsys, f"{stored}:en", f"{stored}:de", "--parallel", folder, "--langs", "en", "de",

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from lingvis.data.importers import IMPORTERS, Imported, ImportOptions, Source
+from lingvis.data.importers import IMPORTERS, ImportedRows, ImportOptions, Source
 from lingvis.data.importers.collect import split_by_hash
 from lingvis.data.importers.source import parse_language, split_within
 from lingvis.errors import UserError
 
 
-def read(format: str, source: Path, **options: Any) -> Imported:
+def read(format: str, source: Path, **options: Any) -> ImportedRows:
     return IMPORTERS.get(format)(Source(source), ImportOptions(**options))
 
 
-def rows_of(imported: Imported) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
+def rows_of(imported: ImportedRows) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
     return {row.image: (row.split, row.captions) for row in imported.rows}
 
 

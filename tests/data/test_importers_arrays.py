@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lingvis.data.importers import IMPORTERS, Imported, ImportOptions, Source
+from lingvis.data.importers import IMPORTERS, ImportedRows, ImportOptions, Source
 from lingvis.errors import UserError
 
 Floats = NDArray[np.float32]
@@ -34,7 +34,7 @@ def put(
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def read(format: str, source: Path, **options: Any) -> Imported:
+def read(format: str, source: Path, **options: Any) -> ImportedRows:
     return IMPORTERS.get(format)(Source(source), ImportOptions(**options))
 
 
@@ -45,11 +45,11 @@ def refused(format: str, source: Path, **options: Any) -> str:
     return str(caught.value)
 
 
-def captions_of(imported: Imported, lang: str = "en") -> dict[str, tuple[str, ...]]:
+def captions_of(imported: ImportedRows, lang: str = "en") -> dict[str, tuple[str, ...]]:
     return {row.image: row.captions.get(lang, ()) for row in imported.rows}
 
 
-def features_of(imported: Imported) -> dict[str, Floats]:
+def features_of(imported: ImportedRows) -> dict[str, Floats]:
     assert imported.features is not None
     return dict(zip(imported.features.names, imported.features, strict=True))
 

@@ -27,7 +27,7 @@ from lingvis.data.scenes.backgrounds import PATTERNS, background
 from lingvis.data.scenes.compose import MOST_OVERLAP, SIDE, arrange, compose, overlap
 from lingvis.data.scenes.glyphs import Glyphs
 from lingvis.data.scenes.names import Speaker
-from lingvis.data.scenes.plan import Plan, plan_scenes
+from lingvis.data.scenes.plan import ScenePlan, plan_scenes
 from lingvis.data.scenes.threads import map_in_threads
 from lingvis.data.scenes.vocabulary import SYMBOLS
 from lingvis.errors import UserError
@@ -46,7 +46,7 @@ def glyphs() -> Glyphs:
 
 
 @pytest.fixture(scope="module")
-def plans() -> list[Plan]:
+def plans() -> list[ScenePlan]:
     return plan_scenes(3000, 0)
 
 
@@ -114,7 +114,7 @@ def test_no_set_of_objects_twice_and_nothing_unseen_in_training(scenes: int) -> 
         assert trained == set(SYMBOLS)
 
 
-def test_objects_are_balanced_and_every_count_occurs_in_every_split(plans: list[Plan]) -> None:
+def test_objects_are_balanced_and_every_count_occurs_in_every_split(plans: list[ScenePlan]) -> None:
     shown = Counter(symbol for plan in plans if plan.split == "train" for symbol in plan.objects)
     assert min(shown.values()) > 0.9 * max(shown.values())
     for split in ("train", "val", "test"):
@@ -212,7 +212,7 @@ def test_boxes_are_tight_around_what_is_drawn(glyphs: Glyphs) -> None:
         assert changed.mean() > 0.03, f"{symbol} is nearly empty"
 
 
-def test_objects_keep_apart_and_stay_big(glyphs: Glyphs, plans: list[Plan]) -> None:
+def test_objects_keep_apart_and_stay_big(glyphs: Glyphs, plans: list[ScenePlan]) -> None:
     crowded = [plan for plan in plans if len(plan.objects) == 4][:60]
     blank = Image.new("RGB", (SIDE, SIDE))
     longest: list[int] = []

@@ -21,7 +21,7 @@ from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone
 from lingvis.features.detect import best, detect
-from lingvis.features.detectors import Picture
+from lingvis.features.detectors import DetectorPicture
 from lingvis.features.extract import extract
 from tests.features.detector_files import coloured, write_yolo
 
@@ -38,7 +38,7 @@ class Corner:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         self.asked += [picture.name for picture in pictures]
         return [
             [
@@ -141,7 +141,7 @@ def test_an_interrupted_run_goes_on_after_its_last_whole_batch(make_dataset: Mak
     dataset = make_dataset(5)
 
     class Tired(Corner):
-        def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+        def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
             if len(self.asked) == 4:
                 raise KeyboardInterrupt
             return super().detect(pictures)

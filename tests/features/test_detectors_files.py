@@ -12,7 +12,7 @@ import pytest
 
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.detectors import Picture, load_detector
+from lingvis.features.detectors import DetectorPicture, load_detector
 from lingvis.features.detectors.ids import PictureIds
 from lingvis.features.pictures import BrokenPicture
 
@@ -21,8 +21,8 @@ NO_PIXELS = np.zeros((0, 0, 3), np.uint8)
 CATEGORIES = [{"id": 1, "name": "person"}, {"id": 18, "name": "dog"}]
 
 
-def pictures(width: int = 100, height: int = 50) -> list[Picture]:
-    return [Picture(name, width, height, NO_PIXELS) for name in IMAGES]
+def pictures(width: int = 100, height: int = 50) -> list[DetectorPicture]:
+    return [DetectorPicture(name, width, height, NO_PIXELS) for name in IMAGES]
 
 
 def write(file: Path, value: Any) -> Path:

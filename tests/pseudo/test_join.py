@@ -14,7 +14,7 @@ from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Box, Region, Row, Split
 from lingvis.errors import UserError
 from lingvis.features.detect import detect
-from lingvis.features.detectors import Picture
+from lingvis.features.detectors import DetectorPicture
 from lingvis.pseudo import pseudo_caption
 from lingvis.pseudo.join import join, joined, named, words_in_use
 from tests.text.hypernym_files import write_wordnet
@@ -57,7 +57,7 @@ class Sees:
         self.name, self.labels = name, labels
         self.made_of: tuple[str, ...] = (name,)
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         return [[region(label, score) for label, score in self.labels] for _ in pictures]
 
 

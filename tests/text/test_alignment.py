@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lingvis.errors import UserError
 from lingvis.text.alignment import accuracy, fit_map, neighbours, prepare, procrustes, rcsls
 from lingvis.text.alignment.fit import dictionary_pairs
-from lingvis.text.alignment.rcsls import Objective, clip_spectrum, descend
+from lingvis.text.alignment.rcsls import RcslsObjective, clip_spectrum, descend
 from lingvis.text.vectors.table import WordTable
 
 Matrix = NDArray[np.float32]
@@ -31,8 +31,8 @@ def noisy_copy(values: Matrix, matrix: Matrix, noise: float, seed: int = 3) -> M
     return prepare((values @ matrix.T + off).astype(np.float32))
 
 
-def objective_of(source: Matrix, target: Matrix, pairs: NDArray[np.int64], k: int) -> Objective:
-    return Objective(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(pairs), k)
+def objective_of(source: Matrix, target: Matrix, pairs: NDArray[np.int64], k: int) -> RcslsObjective:
+    return RcslsObjective(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(pairs), k)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_objective_and_gradient_are_those_of_a_loop() -> None:
     a, b = (torch.from_numpy(vectors(count, 4, seed)).double() for count, seed in ((17, 0), (19, 1)))
     pairs = [[0, 0], [0, 5], [3, 5], [16, 18], [2, 2]]  # words with several translations, and last rows
     matrix = torch.from_numpy(rotation(4) * 1.3).double() + 0.1
-    value, slope = Objective(a, b, torch.tensor(pairs), 3)(matrix)
+    value, slope = RcslsObjective(a, b, torch.tensor(pairs), 3)(matrix)
     free = matrix.clone().requires_grad_()
     expected = naive_objective(free, a, b, pairs, 3)
     (expected_slope,) = torch.autograd.grad(expected, free)

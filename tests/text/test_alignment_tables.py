@@ -11,7 +11,7 @@ from lingvis.errors import UserError
 from lingvis.text.alignment.tables import read_table
 from lingvis.text.alignment.write import write_vectors_text
 from lingvis.text.vectors.read import read_vectors
-from lingvis.text.vectors.store import Origin, write_vectors
+from lingvis.text.vectors.store import VectorsOrigin, write_vectors
 from lingvis.text.vectors.table import WordTable
 
 
@@ -39,7 +39,7 @@ def test_first_words_of_a_model(tmp_path: Path) -> None:
 def test_stored_words(tmp_path: Path) -> None:
     own = {"de": WordTable(["hund", "katze"], np.array([[1, 2], [3, 4]], dtype=np.float32))}
     folder = tmp_path / "data" / "vectors" / "own"
-    write_vectors(folder, own, {"de": Origin(source="test", sentences="")}, {"de": 0})
+    write_vectors(folder, own, {"de": VectorsOrigin(source="test", sentences="")}, {"de": 0})
     table = read_table(f"{folder}:de", 1)
     assert table.words == ["hund"] and table.values.tolist() == [[1, 2]]
     with pytest.raises(UserError, match="has no vectors in 'fr'; it has: de"):

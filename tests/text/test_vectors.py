@@ -20,7 +20,7 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.fasttext_bin import read_fasttext_bin
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.read import read_vectors
-from lingvis.text.vectors.store import Origin, WordVectors, names, write_vectors
+from lingvis.text.vectors.store import VectorsOrigin, WordVectors, names, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.text_format import read_text_vectors
 from lingvis.text.vectors.training import train_vectors, usual_epochs
@@ -221,7 +221,7 @@ def make_store(folder: Path) -> WordVectors:
         "de": WordTable(["hund", "läuft"], np.array([[1, 2, 3], [4, 5, 6.5]], dtype=np.float32)),
         "zh": WordTable(["犬"], np.array([[-1, 0, 0.25]], dtype=np.float32)),
     }
-    origins = dict.fromkeys(tables, Origin(source="a.vec", sentences="abc", file="123"))
+    origins = dict.fromkeys(tables, VectorsOrigin(source="a.vec", sentences="abc", file="123"))
     return write_vectors(folder, tables, origins, {"de": 7, "zh": 0})
 
 
@@ -268,7 +268,7 @@ def test_store_tells_what_is_wrong(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [65520.0, -7e4, np.inf, np.nan])
 def test_store_refuses_numbers_it_has_no_room_for(tmp_path: Path, number: float) -> None:
     values = np.array([[1, 65504], [number, 0]], dtype=np.float32)  # the largest of float16, and a larger one
-    origins = {"de": Origin(source="a.vec", sentences="abc")}
+    origins = {"de": VectorsOrigin(source="a.vec", sentences="abc")}
     with pytest.raises(UserError, match=r"the vector of 'läuft' from a\.vec has a number beyond 65504"):
         write_vectors(tmp_path / "x", {"de": WordTable(["hund", "läuft"], values)}, origins, {"de": 0})
     assert not (tmp_path / "x").exists()

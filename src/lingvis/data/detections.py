@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lingvis.data.rows import Region
+from lingvis.data.rows import PictureProblem, Region
 from lingvis.errors import UserError
 from lingvis.strict import StrictModel, explain
 
@@ -31,14 +31,7 @@ class DetectionOrigin(StrictModel):
     pictures: str
 
 
-class BrokenDetection(StrictModel):
-    """A picture in which nothing could be looked for, and why."""
-
-    image: str
-    reason: str
-
-
-class Detections(StrictModel):
+class DetectionsManifest(StrictModel):
     """manifest.json of a folder of detections; labels: how many regions have each, the most frequent first."""
 
     format: Literal[1]
@@ -48,10 +41,10 @@ class Detections(StrictModel):
     empty: int
     regions: int
     labels: dict[str, int]
-    broken: tuple[BrokenDetection, ...]
+    broken: tuple[PictureProblem, ...]
 
 
-class Seen(BaseModel):
+class RegionsRow(BaseModel):
     """A line of regions.jsonl; what else a row of captions.jsonl has is passed over."""
 
     model_config = ConfigDict(frozen=True)
@@ -73,10 +66,10 @@ def read_detections(folder: Path, images: Sequence[str]) -> dict[str, tuple[Regi
     return {image: found[image] for image in images}
 
 
-def read_manifest(folder: Path) -> Detections:
+def read_manifest(folder: Path) -> DetectionsManifest:
     """What a folder of detections says about itself."""
     try:
-        return Detections.model_validate_json((folder / MANIFEST).read_bytes())
+        return DetectionsManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
         raise UserError(
             f"{folder / MANIFEST} is missing, damaged or of another version; delete {folder} and detect again"
@@ -92,7 +85,7 @@ def read_regions(file: Path) -> dict[str, tuple[Region, ...]]:
             for line in lines:
                 number += 1
                 if line.strip():
-                    seen = Seen.model_validate_json(line)
+                    seen = RegionsRow.model_validate_json(line)
                     found[seen.image] = seen.regions
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}; detect again") from error
@@ -106,7 +99,7 @@ def read_regions(file: Path) -> dict[str, tuple[Region, ...]]:
 
 def to_line(image: str, regions: Sequence[Region]) -> str:
     """A line of regions.jsonl, without its end."""
-    return Seen(image=image, regions=tuple(regions)).model_dump_json(exclude_none=True)
+    return RegionsRow(image=image, regions=tuple(regions)).model_dump_json(exclude_none=True)
 
 
 def counted(regions: Mapping[str, Sequence[Region]]) -> dict[str, int]:

@@ -85,6 +85,13 @@ class TextRow(StrictModel, strict=True):
     parallel: dict[Language, Sentence] = Field(default_factory=dict)
 
 
+class PictureProblem(StrictModel):
+    """A picture that cannot be used, and why."""
+
+    image: str
+    reason: str
+
+
 AnyRow = TypeVar("AnyRow", Row, TextRow)
 
 

@@ -15,17 +15,16 @@ from lingvis.data.detections import (
     FILE,
     MANIFEST,
     REGIONS,
-    BrokenDetection,
     DetectionOrigin,
-    Detections,
+    DetectionsManifest,
     counted,
     read_manifest,
     read_regions,
     to_line,
 )
-from lingvis.data.rows import Region
+from lingvis.data.rows import PictureProblem, Region
 from lingvis.errors import UserError
-from lingvis.features.detectors.contract import Detector, Picture, load_detector
+from lingvis.features.detectors.contract import Detector, DetectorPicture, load_detector
 from lingvis.features.detectors.looking import look
 from lingvis.features.extract import digest
 from lingvis.features.partial import exclusive
@@ -45,7 +44,7 @@ def detect(
     batch_size: int = 8,
     name: str = REGIONS,
     force: bool = False,
-) -> Detections:
+) -> DetectionsManifest:
     """Store the regions of every picture in detections/<name>/: those of at least `score`, at most `most`.
 
     Detections that are complete and still fit are returned at once; interrupted ones go on where they stopped.
@@ -116,14 +115,14 @@ def _looked(
     """Batches of pictures with what was seen; files are read on all cores beside the detector."""
     read = partial(_look, dataset.images_dir, eye.side)
     for batch in ahead(read, images, batch_size=batch_size):
-        good = [picture for _, picture in batch if isinstance(picture, Picture)]
+        good = [picture for _, picture in batch if isinstance(picture, DetectorPicture)]
         seen = iter(eye.detect(good) if good else [])
         yield [
             (image, picture if isinstance(picture, BrokenPicture) else next(seen)) for image, picture in batch
         ]
 
 
-def _look(folder: Path, side: int, image: str) -> Picture | BrokenPicture:
+def _look(folder: Path, side: int, image: str) -> DetectorPicture | BrokenPicture:
     try:
         return look(folder / image, image, side)
     except BrokenPicture as broken:
@@ -161,10 +160,10 @@ def _image_of(line: str) -> Any:
     return value.get("image") if isinstance(value, dict) else None
 
 
-def _finish(target: Path, origin: DetectionOrigin, lines: Sequence[str]) -> Detections:
+def _finish(target: Path, origin: DetectionOrigin, lines: Sequence[str]) -> DetectionsManifest:
     """Put the folder of detections in its place."""
     entries = [json.loads(line) for line in lines]
-    broken = [BrokenDetection(image=e["image"], reason=e["broken"]) for e in entries if "broken" in e]
+    broken = [PictureProblem(image=e["image"], reason=e["broken"]) for e in entries if "broken" in e]
     if len(broken) == len(lines):
         raise UserError(f"none of the {len(lines)} pictures can be used: {broken[0].reason}")
     with atomic_folder(target) as folder:
@@ -173,7 +172,7 @@ def _finish(target: Path, origin: DetectionOrigin, lines: Sequence[str]) -> Dete
         whole = [to_line(entry["image"], ()) if "broken" in entry else line for entry, line in pairs]
         file.write_text("".join(line + "\n" for line in whole), encoding="utf-8")
         regions = read_regions(file)
-        made = Detections(
+        made = DetectionsManifest(
             format=1,
             lingvis=lingvis.__version__,
             origin=origin,

@@ -41,7 +41,7 @@ class PictureFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class FeatureSet:
     """The set of one picture: values float16 [vectors, dim]; boxes float32 [vectors, 4] for regions."""
 
     values: NDArray[np.float16]
@@ -75,7 +75,7 @@ class PictureEncoder:
 
     def batches(
         self, files: Sequence[PictureFile], *, batch_size: int, threads: int | None = None
-    ) -> Iterator[list[Encoded | BrokenPicture]]:
+    ) -> Iterator[list[FeatureSet | BrokenPicture]]:
         """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
         for batch in ahead(self._decode, files, batch_size=batch_size, threads=threads):
             results = [result for _, result in batch]
@@ -91,7 +91,7 @@ class PictureEncoder:
             return broken
 
     @torch.inference_mode()
-    def encode(self, pictures: Sequence[Decoded], batch_size: int) -> list[Encoded]:
+    def encode(self, pictures: Sequence[Decoded], batch_size: int) -> list[FeatureSet]:
         """Decoded pictures, at least one -> their sets; the backbone sees `batch_size` views at a time."""
         pixels = np.concatenate([picture.pixels for picture in pictures])
         # Crops can be many more than pictures: the backbone still sees `batch_size` at a time.
@@ -101,16 +101,16 @@ class PictureEncoder:
             [run(network, chunk, self.preprocessing, self.backbone.device) for chunk in chunks]
         )
         if self.kind == "global":
-            return [Encoded(values) for values in _half(outputs[:, None])]
+            return [FeatureSet(values) for values in _half(outputs[:, None])]
         if self.kind == "grid":
-            return [Encoded(values) for values in _half(outputs.flatten(2).transpose(1, 2))]
+            return [FeatureSet(values) for values in _half(outputs.flatten(2).transpose(1, 2))]
         if self.regions == "pooled":
             sets = [_pool(cells, picture) for cells, picture in zip(outputs, pictures, strict=True)]
             outputs = torch.cat(sets)
         ends = np.cumsum([0, *(len(picture.boxes) for picture in pictures)])
         rows = _half(outputs)
         return [
-            Encoded(rows[start:end], picture.boxes)
+            FeatureSet(rows[start:end], picture.boxes)
             for (start, end), picture in zip(pairwise(ends), pictures, strict=True)
         ]
 

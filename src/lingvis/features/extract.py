@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Protocol
 
 from lingvis.data.dataset import Dataset
+from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, Preprocessing, load_backbone
-from lingvis.features.encode import POOLED, Encoded, PictureEncoder, PictureFile, check_kind
-from lingvis.features.manifest import Broken, Origin
+from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile, check_kind
+from lingvis.features.manifest import FeatureOrigin
 from lingvis.features.names import store_name
-from lingvis.features.partial import Partial, exclusive
+from lingvis.features.partial import PartialStore, exclusive
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.store import FeatureStore
 from lingvis.progress import ProgressBar
@@ -24,7 +25,7 @@ from lingvis.progress import ProgressBar
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Encoder(Protocol):
+class FeatureEncoder(Protocol):
     """What extraction asks for vectors: a PictureEncoder, or what stands for many of them elsewhere."""
 
     @property
@@ -35,7 +36,7 @@ class Encoder(Protocol):
 
     def batches(
         self, files: Sequence[PictureFile], *, batch_size: int
-    ) -> Iterator[list[Encoded | BrokenPicture]]:
+    ) -> Iterator[list[FeatureSet | BrokenPicture]]:
         """The vectors of the pictures in order, batch by batch."""
         ...
 
@@ -51,7 +52,7 @@ def extract(
     batch_size: int = 32,
     device: str | None = None,
     name: str | None = None,
-    spread: Callable[[PictureEncoder], Encoder] | None = None,
+    spread: Callable[[PictureEncoder], FeatureEncoder] | None = None,
 ) -> FeatureStore:
     """Run every picture of the dataset through the backbone and store the vectors in features/<name>/.
 
@@ -76,7 +77,9 @@ def extract(
     target = dataset.features_dir / (name or usual)
     if target.parent != dataset.features_dir or target.name.startswith("."):
         raise UserError(f"bad name {name!r} for features; use a plain folder name such as mine-grid")
-    origin = Origin(backbone=title, kind=made, regions=how, pictures=digest(dataset, boxes=kind == "region"))
+    origin = FeatureOrigin(
+        backbone=title, kind=made, regions=how, pictures=digest(dataset, boxes=kind == "region")
+    )
     with _space(target), exclusive(target):
         if target.exists():
             stored = FeatureStore.open(target)
@@ -98,15 +101,15 @@ def extract(
 
 def _fill(
     dataset: Dataset,
-    encoder: Encoder,
+    encoder: FeatureEncoder,
     target: Path,
-    origin: Origin,
+    origin: FeatureOrigin,
     *,
     skip_broken: bool,
     batch_size: int,
 ) -> None:
     """Encode what is not stored yet and put the store in its place."""
-    partial = Partial(target, origin=origin, preprocessing=encoder.preprocessing, dim=encoder.dim)
+    partial = PartialStore(target, origin=origin, preprocessing=encoder.preprocessing, dim=encoder.dim)
     names = [row.image for row in dataset.rows]
     files = [
         PictureFile(dataset.images_dir / row.image, [r.box for r in row.regions]) for row in dataset.rows
@@ -117,11 +120,13 @@ def _fill(
                 start = partial.done
                 found = dict(zip(names[start : start + len(batch)], batch, strict=True))
                 broken = [
-                    Broken(image=n, reason=str(r)) for n, r in found.items() if isinstance(r, BrokenPicture)
+                    PictureProblem(image=n, reason=str(r))
+                    for n, r in found.items()
+                    if isinstance(r, BrokenPicture)
                 ]
                 if broken and not skip_broken:
                     raise _stopped(dataset, broken[0])
-                partial.record([result for result in batch if isinstance(result, Encoded)], broken)
+                partial.record([result for result in batch if isinstance(result, FeatureSet)], broken)
                 bar.advance(len(batch))
         left_out = {entry.image for entry in partial.broken}
         if len(left_out) == len(names):
@@ -145,7 +150,7 @@ def digest(dataset: Dataset, *, boxes: bool) -> str:
     return digest.hexdigest()
 
 
-def _refuse_other(stored: FeatureStore, origin: Origin) -> None:
+def _refuse_other(stored: FeatureStore, origin: FeatureOrigin) -> None:
     """Only features made the same way may be replaced; anything else might not be made again."""
     was, now = (found.model_dump(exclude={"pictures"}) for found in (stored.manifest.origin, origin))
     if was != now:
@@ -155,7 +160,7 @@ def _refuse_other(stored: FeatureStore, origin: Origin) -> None:
         )
 
 
-def _stopped(dataset: Dataset, broken: Broken) -> UserError:
+def _stopped(dataset: Dataset, broken: PictureProblem) -> UserError:
     return UserError(
         f"picture {dataset.images_dir / broken.image} cannot be used: {broken.reason}; mend it, or leave such "
         f"pictures out with --skip-broken (work so far is kept)"

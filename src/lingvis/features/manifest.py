@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import ValidationError
 
 import lingvis
+from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
 from lingvis.features.encode import Kind, RegionMode
@@ -26,7 +27,7 @@ MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
 )
 
 
-class Origin(StrictModel):
+class FeatureOrigin(StrictModel):
     """What the vectors were made of, and how; equal origins mean equal stores.
 
     pictures: a digest of the names, file sizes and, for regions, boxes; empty for imported arrays.
@@ -38,24 +39,17 @@ class Origin(StrictModel):
     pictures: str = ""
 
 
-class Broken(StrictModel):
-    """A picture left out, and why."""
-
-    image: str
-    reason: str
-
-
-class Manifest(StrictModel):
+class FeatureManifest(StrictModel):
     """manifest.json of a store."""
 
     format: Literal[1]
     lingvis: str
-    origin: Origin
+    origin: FeatureOrigin
     preprocessing: Preprocessing | None
     dim: int
     pictures: int
     vectors: int
-    broken: tuple[Broken, ...]
+    broken: tuple[PictureProblem, ...]
     checksums: dict[str, str]
 
 
@@ -64,7 +58,7 @@ def is_store(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> FeatureManifest:
     """Read and check manifest.json."""
     file = folder / MANIFEST
     if not is_store(folder):
@@ -72,7 +66,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"no feature store at {folder} (folders are named BACKBONE-KIND); make it with: {command_for(folder)}"
         )
     try:
-        return Manifest.model_validate_json(file.read_bytes())
+        return FeatureManifest.model_validate_json(file.read_bytes())
     except ValidationError as error:
         raise UserError(
             f"{file} is damaged or of another version ({explain(error.errors()[0])}); "
@@ -86,9 +80,9 @@ def seal(
     sizes: Sequence[int],
     *,
     dim: int,
-    origin: Origin,
+    origin: FeatureOrigin,
     preprocessing: Preprocessing | None = None,
-    broken: Sequence[Broken] = (),
+    broken: Sequence[PictureProblem] = (),
 ) -> None:
     """Turn a folder with finished values (and boxes) into a store; the manifest comes last."""
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
@@ -96,7 +90,7 @@ def seal(
     sync(folder / OFFSETS)
     write_json(folder / NAMES, list(names))
     files = [name for name in (VALUES, OFFSETS, BOXES, NAMES) if (folder / name).is_file()]
-    manifest = Manifest(
+    manifest = FeatureManifest(
         format=1,
         lingvis=lingvis.__version__,
         origin=origin,

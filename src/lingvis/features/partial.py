@@ -14,17 +14,18 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
-from lingvis.features.encode import Encoded
-from lingvis.features.manifest import BOXES, VALUES, Broken, Origin, seal
-from lingvis.features.vectors import VectorFile
+from lingvis.features.encode import FeatureSet
+from lingvis.features.manifest import BOXES, VALUES, FeatureOrigin, seal
+from lingvis.features.vector_file import VectorFile
 from lingvis.files import replace_folder, write_text
 
 PROGRESS = "progress.jsonl"
 
 
-class Partial:
+class PartialStore:
     """The unfinished store of `target`, in a hidden folder beside it.
 
     Values and boxes only grow. progress.jsonl starts with what is being made; each further line records one
@@ -32,12 +33,14 @@ class Partial:
     On resume a line whose bytes did not reach the disk is dropped with everything after it.
     """
 
-    def __init__(self, target: Path, *, origin: Origin, preprocessing: Preprocessing, dim: int) -> None:
+    def __init__(
+        self, target: Path, *, origin: FeatureOrigin, preprocessing: Preprocessing, dim: int
+    ) -> None:
         self.target, self.origin, self.preprocessing, self.dim = target, origin, preprocessing, dim
         self.folder = target.parent / f".{target.name}.partial"
         self.done = 0
         self.sizes: list[int] = []
-        self.broken: list[Broken] = []
+        self.broken: list[PictureProblem] = []
         log = self.folder / PROGRESS
         first, batches = _read(log)
         if first != self._first_line() and self.folder.exists():
@@ -72,15 +75,15 @@ class Partial:
             crc = zlib.crc32(file.read(start, stop), crc)
         if crc != batch["crc"] or batch["first"] != self.done:
             return False
-        self._count(batch["sizes"], [Broken(**entry) for entry in batch["broken"]])
+        self._count(batch["sizes"], [PictureProblem(**entry) for entry in batch["broken"]])
         return True
 
-    def _count(self, sizes: Sequence[int], broken: Sequence[Broken]) -> None:
+    def _count(self, sizes: Sequence[int], broken: Sequence[PictureProblem]) -> None:
         self.sizes += sizes
         self.broken += broken
         self.done += len(sizes) + len(broken)
 
-    def record(self, encoded: Sequence[Encoded], broken: Sequence[Broken]) -> None:
+    def record(self, encoded: Sequence[FeatureSet], broken: Sequence[PictureProblem]) -> None:
         """Append one batch; once this returns, a kill does not lose it."""
         columns: list[list[NDArray[Any]]] = [
             [picture.values for picture in encoded],

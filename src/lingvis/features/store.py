@@ -21,12 +21,12 @@ from lingvis.features.manifest import (
     NAMES,
     OFFSETS,
     VALUES,
-    Manifest,
-    Origin,
+    FeatureManifest,
+    FeatureOrigin,
     read_manifest,
     seal,
 )
-from lingvis.features.vectors import VectorFile
+from lingvis.features.vector_file import VectorFile
 from lingvis.files import atomic_folder, checksum
 from lingvis.progress import note
 
@@ -42,7 +42,7 @@ class FeatureStore:
     """
 
     path: Path
-    manifest: Manifest
+    manifest: FeatureManifest
     names: list[str]
     offsets: Ints
     values: NDArray[np.float16]
@@ -158,7 +158,7 @@ def write_store(
             )
         for file in files.values():
             file.finish()
-        origin = Origin(backbone=backbone, kind=kind)
+        origin = FeatureOrigin(backbone=backbone, kind=kind)
         seal(temporary, names, sizes, dim=files[VALUES].width, origin=origin)
 
 

@@ -12,14 +12,14 @@ from lingvis.data.detections import (
     FILE,
     JOINED,
     JOINED_WITH_WORDNET,
-    Detections,
+    DetectionsManifest,
     read_detections,
     read_manifest,
 )
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.detect import best, check_name, detect
-from lingvis.features.detectors.contract import Picture
+from lingvis.features.detectors.contract import DetectorPicture
 from lingvis.files import checksum
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.hypernyms import Hypernyms
@@ -36,7 +36,7 @@ def join(
     wordnet: Path | None = None,
     most: int = 36,
     force: bool = False,
-) -> Detections:
+) -> DetectionsManifest:
     """Put stored detections together as detections/<name>/.
 
     The first give all their regions; each of the others adds what those before it do not name, once, where it is surest.
@@ -77,7 +77,7 @@ class _Joined:
             in_use = hashlib.sha256(repr(sorted(used.items())).encode()).hexdigest()
             self.made_of += (hypernyms.checksum, in_use)
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The joined regions of each picture."""
         return [
             [named(region, self.everyday) for region in joined([part[picture.name] for part in self.parts])]

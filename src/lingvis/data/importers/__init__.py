@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from lingvis.data.importers import coco, karpathy, liwe, multi30k, precomp, sidecar, table, xtd10
-from lingvis.data.importers.contract import FeatureArrays, Imported, Importer, ImportOptions, WriteFeatures
+from lingvis.data.importers.contract import (
+    FeatureArrays,
+    ImportedRows,
+    Importer,
+    ImportOptions,
+    WriteFeatures,
+)
 from lingvis.data.importers.folder import ImportResult, write_import
 from lingvis.data.importers.source import Source, language_code, split_name
 from lingvis.registry import Registry
@@ -15,7 +21,7 @@ __all__ = [
     "FeatureArrays",
     "ImportOptions",
     "ImportResult",
-    "Imported",
+    "ImportedRows",
     "Importer",
     "Source",
     "WriteFeatures",

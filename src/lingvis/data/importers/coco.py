@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, bare_name, parse_language, plain_text, split_within
 from lingvis.data.rows import Split
 from lingvis.errors import UserError
@@ -21,7 +21,7 @@ CAPTION_LINE = re.compile(r"(?P<image>[^#\s]+)#\S*\s+(?P<caption>.*)")
 SEGMENTED = re.compile(r"[._-](tokenized|bosonseg)")
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
+def read(source: Source, options: ImportOptions) -> ImportedRows:
     """All caption files of the source, merged by picture; text files of bare picture names are split lists."""
     files = _without_segmented(source.files("*caption*.json", "*caption*.txt"))
     if not files:
@@ -38,7 +38,7 @@ def read(source: Source, options: ImportOptions) -> Imported:
                     f"{file.name} does not say the split of image {image!r}; give it with --split"
                 )
             rows.add(image, split, lang, caption, where=where)
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())
 
 
 def _without_segmented(files: list[Path]) -> list[Path]:

@@ -42,7 +42,7 @@ class FeatureArrays:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedRows:
     """Rows read from a source; `features` when it has vectors; `notes` say what was left out and why."""
 
     rows: list[Row]
@@ -50,4 +50,4 @@ class Imported:
     notes: list[str] = field(default_factory=list)
 
 
-Importer = Callable[[Source, ImportOptions], Imported]
+Importer = Callable[[Source, ImportOptions], ImportedRows]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.data.dataset import CAPTION_FILES, Dataset, captions_file, read_rows, write_rows
-from lingvis.data.importers.contract import Imported, Importer, ImportOptions, WriteFeatures
+from lingvis.data.importers.contract import ImportedRows, Importer, ImportOptions, WriteFeatures
 from lingvis.data.importers.pictures import find_pictures, place_file, place_tree
 from lingvis.data.importers.source import Source, plain_text
 from lingvis.errors import UserError
@@ -93,7 +93,7 @@ def _recordable(path: Path) -> str:
     return plain_text(str(path.resolve()), "path", "the import")
 
 
-def _pictures(imported: Imported, source: Source, options: ImportOptions) -> dict[str, Path]:
+def _pictures(imported: ImportedRows, source: Source, options: ImportOptions) -> dict[str, Path]:
     if imported.features is not None and options.images is None:
         return {}
     folder = options.images or source.folder
@@ -122,7 +122,7 @@ def _up_to_date(target: Path, record: dict[str, Any]) -> Dataset | None:
     return dataset if dataset.fingerprint == old.get("captions") else None
 
 
-def _check_replaceable(target: Path, record: dict[str, Any], imported: Imported, *, force: bool) -> None:
+def _check_replaceable(target: Path, record: dict[str, Any], imported: ImportedRows, *, force: bool) -> None:
     old = _read_record(target)
     if old is None and not any((target / name).is_file() for name in CAPTION_FILES):
         # Not even --force may empty a folder that is no dataset.
@@ -150,7 +150,7 @@ def _caption_digest(target: Path) -> str | None:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
 
 
-def _same_images(target: Path, imported: Imported) -> bool:
+def _same_images(target: Path, imported: ImportedRows) -> bool:
     try:
         rows, problems = read_rows(captions_file(target), None)
     except UserError:
@@ -158,7 +158,7 @@ def _same_images(target: Path, imported: Imported) -> bool:
     return not problems and {row.image for row in rows} == {row.image for row in imported.rows}
 
 
-def _carry_over(target: Path, folder: Path, imported: Imported) -> None:
+def _carry_over(target: Path, folder: Path, imported: ImportedRows) -> None:
     """Keep the user's own files, and stored features while they fit; links, so a kill leaves the old folder whole."""
     if not target.is_dir():
         return

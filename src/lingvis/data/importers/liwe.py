@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.precomp import join
 from lingvis.data.importers.source import SPLIT_NAMES, Source, language_code
 from lingvis.errors import UserError
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
+def read(source: Source, options: ImportOptions) -> ImportedRows:
     """train_caps.de.txt beside train_ims.npy, or caps.de.txt beside ims.npy (in a folder a split, or one split)."""
     if source.path.is_file():
         raise UserError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, bare_name, split_name
 from lingvis.errors import UserError, choices
 
@@ -16,7 +16,7 @@ CAPTION_FILE = re.compile(r"(?P<set>train|val|test\w*)\.((?P<number>\d+)\.)?(?P<
 DEFAULT_TESTS = ("test_2016_flickr", "test_2016", "test")
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
+def read(source: Source, options: ImportOptions) -> ImportedRows:
     """The folder of a task, or the one above both; then `captions` come from task 2 and `parallel` from task 1."""
     folders = _task_folders(source.path)
     found = {file: match for folder in folders for file, match in _caption_files(folder).items()}
@@ -31,7 +31,7 @@ def read(source: Source, options: ImportOptions) -> Imported:
         for name in _wanted_sets({match["set"] for match in files.values()}, source.path):
             chosen = {file: match for file, match in files.items() if match["set"] == name}
             _read_set(source, rows, name, chosen, options)
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())
 
 
 def _task_folders(path: Path) -> list[Path]:

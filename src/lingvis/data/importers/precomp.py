@@ -10,7 +10,7 @@ import numpy as np
 
 from lingvis.arrays import Ints
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Array, FeatureArrays, Imported, ImportOptions
+from lingvis.data.importers.contract import Array, FeatureArrays, ImportedRows, ImportOptions
 from lingvis.data.importers.source import SPLIT_NAMES, Source, plain_text
 from lingvis.data.rows import Split
 from lingvis.errors import UserError
@@ -18,7 +18,7 @@ from lingvis.errors import UserError
 ROWS_COMPARED_AT_ONCE = 256
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
+def read(source: Source, options: ImportOptions) -> ImportedRows:
     """One language; the arrays become stored features."""
     if source.path.is_file():
         raise UserError(
@@ -34,7 +34,7 @@ def read(source: Source, options: ImportOptions) -> Imported:
 
 def join(
     source: Source, parts: Mapping[str, tuple[str, Mapping[str, Path]]], options: ImportOptions
-) -> Imported:
+) -> ImportedRows:
     """Rows and features of several parts.
 
     parts: prefix of the part's files (train_ or train/) -> the split's name, caption file of each language.
@@ -68,7 +68,7 @@ def join(
             for number, (text, owner) in enumerate(zip(lines, owners, strict=True), start=1):
                 where = f"{files[lang].name}, line {number}"
                 rows.add(names[owner], split, lang, text, where=where)
-    return Imported(rows.rows(), features, notes + rows.notes())
+    return ImportedRows(rows.rows(), features, notes + rows.notes())
 
 
 def _array(source: Source, file: Path, features: FeatureArrays) -> Array:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.pictures import list_pictures
 from lingvis.data.importers.source import Source, parse_language, printable
 from lingvis.errors import UserError
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
+def read(source: Source, options: ImportOptions) -> ImportedRows:
     """Each line that is not empty is a caption; splits by --split or by the picture's name, 80/10/10."""
     if source.path.is_file():
         raise UserError(
@@ -42,7 +42,7 @@ def read(source: Source, options: ImportOptions) -> Imported:
     if without_picture:
         first = printable(without_picture[0])
         notes.append(f"text files without a picture left out: {len(without_picture)}, {first} first")
-    return Imported(rows.rows(), notes=notes)
+    return ImportedRows(rows.rows(), notes=notes)
 
 
 def _stem_and_language(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, bare_name, language_code, split_name
 from lingvis.errors import UserError, choices
 
@@ -19,7 +19,7 @@ KNOWN = ("image", "caption", "split", "lang", "language")
 Record = Mapping[str, Any]
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
+def read(source: Source, options: ImportOptions) -> ImportedRows:
     """One row per caption, or per image; an empty cell is no caption, no split means 80/10/10 by the name."""
     file = source.one_file("*.csv", "*.tsv", "*.parquet")
     rows = RowCollector()
@@ -30,7 +30,7 @@ def read(source: Source, options: ImportOptions) -> Imported:
         split = options.split or (split_name(str(record["split"]), where) if record.get("split") else None)
         for lang, text in _captions(record, options, where):
             rows.add(image, split, lang, text, where=where)
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())
 
 
 def _records(source: Source, file: Path) -> Iterator[tuple[str, Record]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, bare_name, language_code
 from lingvis.errors import UserError
 
@@ -12,7 +12,7 @@ PREFIX = "test_1kcaptions_"
 WRITTEN_FROM_PICTURE = {"ja"}
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
+def read(source: Source, options: ImportOptions) -> ImportedRows:
     """test_image_names.txt and test_1kcaptions_XX.txt, in the folder or its subfolders (MIC/, STAIR/, XTD10/)."""
     if source.path.is_file():
         raise UserError(f"{source.path} is a file; xtd10 needs the folder with test_image_names.txt")
@@ -39,4 +39,4 @@ def read(source: Source, options: ImportOptions) -> Imported:
         rows.add_parallel(name, split, translations, where=where)
         for lang in sentences.keys() & WRITTEN_FROM_PICTURE:
             rows.add(name, split, lang, sentences[lang][number], where=where)
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())

@@ -16,7 +16,7 @@ from lingvis.data.scenes.compose import SIDE, Box, compose
 from lingvis.data.scenes.extras import extra
 from lingvis.data.scenes.glyphs import Glyphs
 from lingvis.data.scenes.names import LANGUAGES, Speaker
-from lingvis.data.scenes.plan import FEWEST_SCENES, Plan, plan_scenes
+from lingvis.data.scenes.plan import FEWEST_SCENES, ScenePlan, plan_scenes
 from lingvis.data.scenes.threads import map_in_threads
 from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
@@ -33,7 +33,7 @@ MOST_SCENES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SceneSettings:
     """All that decides what the scenes are; kept in scenes.json beside them."""
 
     scenes: int
@@ -75,7 +75,7 @@ def make_scenes(
     return Dataset.open(target)
 
 
-def _checked(scenes: int, seed: int, languages: Sequence[str], captions_per_language: int) -> Settings:
+def _checked(scenes: int, seed: int, languages: Sequence[str], captions_per_language: int) -> SceneSettings:
     if scenes > MOST_SCENES:
         raise UserError(f"cannot make {scenes} scenes; ask for at most {MOST_SCENES:,}")
     if scenes < FEWEST_SCENES:
@@ -88,10 +88,10 @@ def _checked(scenes: int, seed: int, languages: Sequence[str], captions_per_lang
     if unknown or not languages:
         got = f"no names in {', '.join(map(repr, unknown))}" if unknown else "no language was given"
         raise UserError(f"{got}; scenes can be described in: {', '.join(LANGUAGES)}")
-    return Settings(scenes, seed, tuple(dict.fromkeys(languages)), captions_per_language)
+    return SceneSettings(scenes, seed, tuple(dict.fromkeys(languages)), captions_per_language)
 
 
-def _holds(target: Path, settings: Settings) -> bool:
+def _holds(target: Path, settings: SceneSettings) -> bool:
     """Whether these scenes stand in `target`; anything else there is refused, never overwritten."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return False
@@ -114,11 +114,11 @@ def _holds(target: Path, settings: Settings) -> bool:
 
 
 def _draw_all(
-    plans: Sequence[Plan], folder: Path, glyphs: Glyphs, seed: int, workers: int
+    plans: Sequence[ScenePlan], folder: Path, glyphs: Glyphs, seed: int, workers: int
 ) -> list[list[Box]]:
     """Draw every picture into `folder`; its boxes, in order, whatever the number of threads."""
 
-    def draw(plan: Plan) -> list[Box]:
+    def draw(plan: ScenePlan) -> list[Box]:
         random = Random(f"scenes/{seed}/{plan.number}/picture")
         picture, boxes = compose(plan.objects, background(SIDE, random), glyphs=glyphs, random=random)
         picture.save(folder / plan.image, quality=JPEG_QUALITY)
@@ -129,7 +129,7 @@ def _draw_all(
         return map_in_threads(draw, plans, workers=workers, each=bar.advance)
 
 
-def _row(plan: Plan, boxes: Sequence[Box], speakers: dict[str, Speaker], settings: Settings) -> Row:
+def _row(plan: ScenePlan, boxes: Sequence[Box], speakers: dict[str, Speaker], settings: SceneSettings) -> Row:
     def captions(language: str) -> tuple[str, ...]:
         # A generator of its own, so that a language reads the same whichever others are asked for.
         random = Random(f"scenes/{settings.seed}/{plan.number}/{language}")

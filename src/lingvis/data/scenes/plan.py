@@ -17,7 +17,7 @@ FEWEST_SCENES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ScenePlan:
     """One scene before it is drawn; `objects` in the order of the parallel sentence."""
 
     number: int
@@ -30,7 +30,7 @@ class Plan:
         return f"{self.number:06d}.jpg"
 
 
-def plan_scenes(scenes: int, seed: int) -> list[Plan]:
+def plan_scenes(scenes: int, seed: int) -> list[ScenePlan]:
     """`scenes` scenes, 80 % train, 10 % val, 10 % test; no set of objects occurs twice, in any split.
 
     val and test show only objects that train shows too.
@@ -46,7 +46,7 @@ def plan_scenes(scenes: int, seed: int) -> list[Plan]:
         ("test", _hands(held_out, seen, used, random)),
     )
     dealt = [(split, hand) for split, hands in splits for hand in hands]
-    return [Plan(number, split, hand) for number, (split, hand) in enumerate(dealt)]
+    return [ScenePlan(number, split, hand) for number, (split, hand) in enumerate(dealt)]
 
 
 def _hands(

@@ -11,12 +11,12 @@ from lingvis.features.detectors import (
     tflite,
     torchvision_models,
 )
-from lingvis.features.detectors.contract import DETECTORS, Detector, Picture, load_detector
+from lingvis.features.detectors.contract import DETECTORS, Detector, DetectorPicture, load_detector
 
 __all__ = [
     "DETECTORS",
     "Detector",
-    "Picture",
+    "DetectorPicture",
     "bottom_up",
     "classifier",
     "coco",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.detectors.contract import DETECTORS, Picture, existing
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, existing
 from lingvis.features.detectors.ids import PictureIds
 from lingvis.features.detectors.labels import read_labels
 from lingvis.features.pictures import BrokenPicture
@@ -63,7 +63,7 @@ class BottomUpDetections:
         if not self.found:
             raise ids.none_found(path, first or "no picture at all")
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region] | BrokenPicture]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region] | BrokenPicture]:
         """The regions of each picture, or what is wrong with its line."""
         results: list[list[Region] | BrokenPicture] = []
         for picture in pictures:
@@ -73,7 +73,7 @@ class BottomUpDetections:
                 results.append(broken)
         return results
 
-    def _regions(self, picture: Picture) -> list[Region]:
+    def _regions(self, picture: DetectorPicture) -> list[Region]:
         if picture.name not in self.found:
             return []
         fields = dict(zip(FIELDS, self.found[picture.name], strict=False))

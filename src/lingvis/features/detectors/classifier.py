@@ -17,7 +17,7 @@ from lingvis.data.rows import Region
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones import load_backbone
 from lingvis.features.backbones.efficientnet_lite import SIZES, EfficientNetLite
-from lingvis.features.detectors.contract import DETECTORS, Picture
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture
 from lingvis.features.detectors.labels import listed, read_labels
 from lingvis.features.encode import run
 from lingvis.files import checksum
@@ -49,14 +49,14 @@ class Classifier:
         self.made_of: tuple[str, ...] = (checksum(labels),) if labels else ()
         self.side = round(self.backbone.preprocessing.size / PART)
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The likely classes of each picture, one region each."""
         pixels = np.concatenate([self._views(picture) for picture in pictures])
         found = run(self._classes, pixels, self.backbone.preprocessing, self.backbone.device)
         probabilities = found.reshape(len(pictures), len(VIEWS), -1).cpu().numpy()
         return [self._regions(*pair) for pair in zip(pictures, probabilities, strict=True)]
 
-    def _views(self, picture: Picture) -> NDArray[np.uint8]:
+    def _views(self, picture: DetectorPicture) -> NDArray[np.uint8]:
         image = Image.fromarray(picture.pixels)
         side, scale = self.backbone.preprocessing.size, np.array([*image.size, *image.size])
         boxes = [tuple((view * scale).tolist()) for view in VIEWS]
@@ -64,7 +64,7 @@ class Classifier:
             [np.asarray(image.resize((side, side), Image.Resampling.BICUBIC, box=box)) for box in boxes]
         )
 
-    def _regions(self, picture: Picture, probabilities: Floats) -> list[Region]:
+    def _regions(self, picture: DetectorPicture, probabilities: Floats) -> list[Region]:
         """probabilities: of each class in each view, [views, classes]."""
         size = np.array([picture.width, picture.height] * 2)
         best, scores = probabilities.argmax(axis=0), probabilities.max(axis=0)

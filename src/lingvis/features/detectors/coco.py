@@ -9,7 +9,7 @@ from typing import Any
 
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.detectors.contract import DETECTORS, Picture, existing
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, existing
 from lingvis.features.detectors.ids import PictureIds
 from lingvis.features.detectors.labels import json_labels, read_labels
 from lingvis.files import checksum
@@ -43,11 +43,11 @@ class CocoDetections:
             ) from error
         self.made_of = (checksum(path), *([checksum(labels)] if labels else []))
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The regions of each picture."""
         return [self._regions(picture) for picture in pictures]
 
-    def _regions(self, picture: Picture) -> list[Region]:
+    def _regions(self, picture: DetectorPicture) -> list[Region]:
         regions = []
         for x, y, width, height, number, score in self.found.get(picture.name, []):
             if int(number) in self.labels:

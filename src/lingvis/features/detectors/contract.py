@@ -18,7 +18,7 @@ from lingvis.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DetectorPicture:
     """What a detector gets of a picture.
 
     width, height: of the upright picture. pixels: uint8 [rows, columns, 3], scaled so that the longer side is
@@ -60,7 +60,7 @@ class Detector(Protocol):
     made_of: tuple[str, ...]
     side: int
 
-    def detect(self, pictures: Sequence[Picture]) -> Sequence[list[Region] | BrokenPicture]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> Sequence[list[Region] | BrokenPicture]:
         """All regions of each picture, in any order and of any score."""
         ...
 

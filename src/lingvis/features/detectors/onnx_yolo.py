@@ -13,7 +13,7 @@ from lingvis.arrays import Floats, Ints
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.detectors.boxes import best_boxes, from_centres
-from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, existing, needed
 from lingvis.features.detectors.labels import read_labels
 from lingvis.features.detectors.looking import squares
 from lingvis.files import checksum
@@ -51,7 +51,7 @@ class OnnxDetector:
             )
         self.together, self.side = self.input.shape[0], _side(self.input.shape, notes)
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The regions of each picture."""
         pixels = squares(list(pictures), self.side).transpose(0, 3, 1, 2)
         values = (pixels / np.float32(255)).astype(TYPES[self.input.type])
@@ -65,7 +65,7 @@ class OnnxDetector:
             outputs += list(output[: len(given)].astype(np.float32))
         return [self._regions(*pair) for pair in zip(pictures, outputs, strict=True)]
 
-    def _regions(self, picture: Picture, output: Floats) -> list[Region]:
+    def _regions(self, picture: DetectorPicture, output: Floats) -> list[Region]:
         boxes, scores, classes = read_output(output, 1 + max(self.labels))
         regions = [
             picture.region(boxes[n] * picture.scale, self.labels[int(classes[n])], scores[n])

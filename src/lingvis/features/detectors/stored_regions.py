@@ -8,7 +8,7 @@ from pathlib import Path
 from lingvis.data.detections import read_regions
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.detectors.contract import DETECTORS, Picture, existing
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, existing
 from lingvis.features.detectors.ids import PictureIds
 from lingvis.files import checksum
 
@@ -31,11 +31,11 @@ class StoredRegions:
         if not self.found:
             raise ids.none_found(path, next(iter(given), "no picture at all"))
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The regions of each picture, clipped to it."""
         return [self._regions(picture) for picture in pictures]
 
-    def _regions(self, picture: Picture) -> list[Region]:
+    def _regions(self, picture: DetectorPicture) -> list[Region]:
         clipped = []
         for region in self.found.get(picture.name, ()):
             inside = picture.region(region.box, region.label or "", 0.0)

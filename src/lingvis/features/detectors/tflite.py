@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, existing, needed
 from lingvis.features.detectors.labels import listed, read_labels
 from lingvis.features.detectors.looking import squares
 from lingvis.files import checksum
@@ -44,14 +44,14 @@ class TfliteDetector:
                 f"takes a square RGB picture and gives boxes, classes, scores and their count"
             )
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The regions of each picture."""
         pixels = squares(list(pictures), self.side)
         return [
             self._regions(picture, square[None]) for picture, square in zip(pictures, pixels, strict=True)
         ]
 
-    def _regions(self, picture: Picture, pixels: NDArray[np.uint8]) -> list[Region]:
+    def _regions(self, picture: DetectorPicture, pixels: NDArray[np.uint8]) -> list[Region]:
         # Models that take floats were trained on -1 to 1.
         values = pixels if self.input["dtype"] == np.uint8 else (pixels / 127.5 - 1).astype(np.float32)
         self.network.set_tensor(self.input["index"], values)

@@ -12,7 +12,7 @@ import torch
 from lingvis.data.rows import Region
 from lingvis.device import choose_device
 from lingvis.errors import UserError
-from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, existing, needed
 from lingvis.features.detectors.labels import listed, read_labels
 from lingvis.files import checksum
 
@@ -45,14 +45,14 @@ class TorchvisionDetector:
         self.made_of = (checksum(path), *([checksum(labels)] if labels else []))
 
     @torch.inference_mode()
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The regions of each picture."""
         inputs = [
             torch.tensor(picture.pixels, device=self.device).permute(2, 0, 1) / 255 for picture in pictures
         ]
         return [self._regions(*pair) for pair in zip(pictures, self.network(inputs), strict=True)]
 
-    def _regions(self, picture: Picture, found: dict[str, torch.Tensor]) -> list[Region]:
+    def _regions(self, picture: DetectorPicture, found: dict[str, torch.Tensor]) -> list[Region]:
         boxes, classes, scores = (found[key].cpu() for key in ("boxes", "labels", "scores"))
         rows = zip((boxes * picture.scale).tolist(), classes.tolist(), scores.tolist(), strict=True)
         regions = [

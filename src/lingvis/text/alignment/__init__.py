@@ -1,7 +1,7 @@
 """Word-space maps: bring the word vectors of one language into the space of another, by a dictionary."""
 
 from lingvis.text.alignment.accuracy import Accuracy, accuracy
-from lingvis.text.alignment.fit import Method, fit_map
+from lingvis.text.alignment.fit import MapMethod, fit_map
 from lingvis.text.alignment.induction import induce_dictionary
 from lingvis.text.alignment.parallel import parallel_words
 from lingvis.text.alignment.prepare import prepare
@@ -11,7 +11,7 @@ from lingvis.text.alignment.rcsls import Alignment, rcsls
 __all__ = [
     "Accuracy",
     "Alignment",
-    "Method",
+    "MapMethod",
     "accuracy",
     "fit_map",
     "induce_dictionary",

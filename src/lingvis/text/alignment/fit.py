@@ -14,15 +14,15 @@ from lingvis.text.alignment.procrustes import procrustes
 from lingvis.text.alignment.rcsls import STEPS, Alignment, rcsls
 from lingvis.text.vectors.table import WordTable
 
-Method = Literal["procrustes", "rcsls"]
-METHODS: tuple[Method, ...] = get_args(Method)
+MapMethod = Literal["procrustes", "rcsls"]
+METHODS: tuple[MapMethod, ...] = get_args(MapMethod)
 LEAST_PAIRS = (
     10  # and a sixth of the dimensions, 50 of 300: with fewer most of the map would be left to chance
 )
 
 
 def fit_map(
-    method: Method,
+    method: MapMethod,
     source: WordTable,
     target: WordTable,
     dictionary: Mapping[str, tuple[str, ...]],
@@ -47,7 +47,7 @@ def fit_map(
 
 
 def fit_pairs(
-    method: Method,
+    method: MapMethod,
     source: Floats,
     target: Floats,
     pairs: Ints,

@@ -34,7 +34,7 @@ class Alignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Objective:
+class RcslsObjective:
     """Value and gradient of the objective at a matrix M [d, d], for n pairs (a, b) of matched vectors.
 
     Joulin et al. 2018, eq. 6: mean(-2 aᵀMᵀb + r(Ma, B) + r(b, MA)), r(x, Y) the mean inner product of x with its
@@ -95,7 +95,7 @@ def rcsls(
     where = choose_device(device)
     all_source, all_target = (torch.from_numpy(values).to(where) for values in (source, target))
     rows = torch.from_numpy(pairs).to(where)
-    objective = Objective(all_source, all_target, rows, k)
+    objective = RcslsObjective(all_source, all_target, rows, k)
     start = orthogonal(all_source, all_target, rows)
     matrix, values, lengths = descend(objective, start, steps=steps, spectral=spectral, on_step=on_step)
     return Alignment(matrix.cpu().numpy(), len(pairs), values, lengths)

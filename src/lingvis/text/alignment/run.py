@@ -18,7 +18,7 @@ from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
 from lingvis.hardware import describe_hardware
 from lingvis.progress import ProgressBar
-from lingvis.text.alignment import Method, accuracy, induce_dictionary, parallel_words, prepare
+from lingvis.text.alignment import MapMethod, accuracy, induce_dictionary, parallel_words, prepare
 from lingvis.text.alignment.fit import METHODS, check_pairs, check_sizes, dictionary_pairs, fit_pairs
 from lingvis.text.alignment.rcsls import STEPS
 from lingvis.text.alignment.tables import read_table
@@ -34,7 +34,7 @@ def align(
     dictionary: Mapping[str, tuple[str, ...]],
     out: Path,
     *,
-    method: Method = "rcsls",
+    method: MapMethod = "rcsls",
     neighbours: int = 10,
     spectral: bool = False,
     words: int = 200_000,
@@ -60,7 +60,7 @@ def align(
         )
     maps: dict[str, dict[str, Any]] = {}
     matrix = np.eye(dim, dtype=np.float32)
-    fitted: tuple[Method, ...] = METHODS if method == "rcsls" else ("procrustes",)
+    fitted: tuple[MapMethod, ...] = METHODS if method == "rcsls" else ("procrustes",)
     with ProgressBar("word-space map", len(fitted) + 1 + (STEPS if method == "rcsls" else 0)) as bar:
 
         def measured(extra: Mapping[str, Any]) -> dict[str, Any]:

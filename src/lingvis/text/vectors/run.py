@@ -13,13 +13,13 @@ from lingvis.progress import ProgressBar
 from lingvis.text.segment import words
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.read import file_checksum, read_vectors
-from lingvis.text.vectors.store import VECTORS, Origin, WordVectors, names, write_vectors
+from lingvis.text.vectors.store import VECTORS, VectorsOrigin, WordVectors, names, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.training import METHOD, train_vectors, usual_epochs
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class VectorsResult:
     """Word vectors of a dataset, and whether this call made them."""
 
     vectors: WordVectors
@@ -55,7 +55,7 @@ def train(
     epochs: int | None = None,
     languages: Sequence[str] = (),
     seed: int = 0,
-) -> Made:
+) -> VectorsResult:
     """Train word vectors on the sentences of a dataset; `epochs` None: as many as suit the length of the text."""
     dataset = Dataset.open(dataset_path)
     sentences = training_sentences(dataset, list(languages) or dataset.languages)
@@ -63,12 +63,12 @@ def train(
     counts = {lang: sum(map(len, texts)) for lang, texts in split.items()}
     passes = {lang: epochs or usual_epochs(count) for lang, count in counts.items()}
     origins = {
-        lang: Origin(source=METHOD, sentences=_digest(texts), dim=dim, epochs=passes[lang], seed=seed)
+        lang: VectorsOrigin(source=METHOD, sentences=_digest(texts), dim=dim, epochs=passes[lang], seed=seed)
         for lang, texts in sentences.items()
     }
     folder = _folder(dataset, name)
     if _is_made(folder, origins):
-        return Made(WordVectors.open(folder), changed=False)
+        return VectorsResult(WordVectors.open(folder), changed=False)
     tables = {}
     with ProgressBar("word vectors", sum(counts[lang] * passes[lang] for lang in counts)) as bar:
         for lang, texts in split.items():
@@ -77,10 +77,12 @@ def train(
                 bar.advance(counts[lang], lang)
 
             tables[lang] = train_vectors(texts, dim=dim, epochs=passes[lang], seed=seed, on_epoch=advance)
-    return Made(write_vectors(folder, tables, origins, dict.fromkeys(tables, 0)), changed=True)
+    return VectorsResult(write_vectors(folder, tables, origins, dict.fromkeys(tables, 0)), changed=True)
 
 
-def import_(dataset_path: Path, *, name: str, files: Mapping[str, Path], dim: int | None = None) -> Made:
+def import_(
+    dataset_path: Path, *, name: str, files: Mapping[str, Path], dim: int | None = None
+) -> VectorsResult:
     """Keep those vectors of published files, one for each language, whose words the dataset's sentences use.
 
     dim: reduce each language by PCA to this size; vectors that were aligned across languages no longer are.
@@ -88,12 +90,14 @@ def import_(dataset_path: Path, *, name: str, files: Mapping[str, Path], dim: in
     dataset = Dataset.open(dataset_path)
     sentences = training_sentences(dataset, list(files))
     origins = {
-        lang: Origin(source=file.name, sentences=_digest(sentences[lang]), dim=dim, file=file_checksum(file))
+        lang: VectorsOrigin(
+            source=file.name, sentences=_digest(sentences[lang]), dim=dim, file=file_checksum(file)
+        )
         for lang, file in files.items()
     }
     folder = _folder(dataset, name)
     if _is_made(folder, origins):
-        return Made(WordVectors.open(folder), changed=False)
+        return VectorsResult(WordVectors.open(folder), changed=False)
     tables, missing = {}, {}
     with ProgressBar("word vectors", len(files)) as bar:
         for lang, file in files.items():
@@ -108,7 +112,7 @@ def import_(dataset_path: Path, *, name: str, files: Mapping[str, Path], dim: in
             tables[lang] = table if dim is None else WordTable(table.words, reduce(table.values, dim))
             bar.advance(1, lang)
     _check_sizes(tables)
-    return Made(write_vectors(folder, tables, origins, missing), changed=True)
+    return VectorsResult(write_vectors(folder, tables, origins, missing), changed=True)
 
 
 def _check_sizes(tables: Mapping[str, WordTable]) -> None:
@@ -124,7 +128,7 @@ def _folder(dataset: Dataset, name: str) -> Path:
     return dataset.path / VECTORS / name
 
 
-def _is_made(folder: Path, origins: Mapping[str, Origin]) -> bool:
+def _is_made(folder: Path, origins: Mapping[str, VectorsOrigin]) -> bool:
     """Whether the folder holds these very vectors; vectors of another origin are never written over."""
     if folder.name not in names(folder.parent.parent):
         return False

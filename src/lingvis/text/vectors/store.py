@@ -23,7 +23,7 @@ MANIFEST = "manifest.json"
 VECTORS = "vectors"  # the folder below the dataset, and the tensor of a file
 
 
-class Origin(StrictModel):
+class VectorsOrigin(StrictModel):
     """Where the vectors of a language come from; equal origins mean equal vectors.
 
     source: how they were trained, or the name of the file they were read from, and file: its SHA-256;
@@ -39,28 +39,28 @@ class Origin(StrictModel):
     seed: int | None = None
 
 
-class Stored(StrictModel):
+class LanguageVectors(StrictModel):
     """What the manifest says of one language: `missing` of the words of its sentences have no vector."""
 
-    origin: Origin
+    origin: VectorsOrigin
     words: int
     missing: int
     checksum: str
 
 
-class Manifest(StrictModel):
+class VectorsManifest(StrictModel):
     """manifest.json."""
 
     format: Literal[1]
     lingvis: str
     dim: int
-    languages: dict[str, Stored]
+    languages: dict[str, LanguageVectors]
 
 
 class WordVectors:
     """Word vectors of one size in some languages; a language is read when it is first asked for."""
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Path, manifest: VectorsManifest) -> None:
         self.path, self.manifest = path, manifest
         self._tables: dict[str, WordTable] = {}
         self._rows: dict[str, dict[str, int]] = {}
@@ -77,7 +77,7 @@ class WordVectors:
                 f"make some with: lingvis vectors train {path.parent.parent} --name {path.name}"
             )
         try:
-            return cls(path, Manifest.model_validate_json(file.read_bytes()))
+            return cls(path, VectorsManifest.model_validate_json(file.read_bytes()))
         except ValidationError as error:
             raise _damaged(path, f"{MANIFEST}: {explain(error.errors()[0])}") from error
 
@@ -131,7 +131,10 @@ def names(dataset: Path) -> list[str]:
 
 
 def write_vectors(
-    path: Path, tables: Mapping[str, WordTable], origins: Mapping[str, Origin], missing: Mapping[str, int]
+    path: Path,
+    tables: Mapping[str, WordTable],
+    origins: Mapping[str, VectorsOrigin],
+    missing: Mapping[str, int],
 ) -> WordVectors:
     """Write a folder of word vectors, whole or not at all; float16, as measured values need no more."""
     for lang, table in tables.items():
@@ -143,14 +146,14 @@ def write_vectors(
             metadata = {"words": json.dumps(table.words, ensure_ascii=False)}
             # Not save_file: it makes files that only their owner may read.
             file.write_bytes(save({VECTORS: table.values.astype(np.float16)}, metadata=metadata))
-            languages[lang] = Stored(
+            languages[lang] = LanguageVectors(
                 origin=origins[lang],
                 words=len(table.words),
                 missing=missing[lang],
                 checksum=checksum(file),
             )
         (dim,) = {table.values.shape[1] for table in tables.values()}
-        manifest = Manifest(format=1, lingvis=lingvis.__version__, dim=dim, languages=languages)
+        manifest = VectorsManifest(format=1, lingvis=lingvis.__version__, dim=dim, languages=languages)
         write_json(folder / MANIFEST, manifest.model_dump(mode="json", exclude_none=True))
     return WordVectors.open(path)
 
