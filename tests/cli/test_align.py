@@ -94,7 +94,7 @@ def test_table_for_people(
     main(["align", *files, "--out", str(tmp_path / "map"), "--spectral", "--device", "cpu", "--words", "50"])
     out = capsys.readouterr().out
     # Of both files the first 50 words: s0 to s49 and t59 down to t10.
-    assert "32 pairs fitted, 8 other words asked" in out
+    assert "32 pairs fitted, 8 held-out words" in out
     assert "procrustes" in out and "100.0" in out and "rcsls" in out
 
 
@@ -154,5 +154,5 @@ def test_refusals(files: tuple[str, str, str], tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "map").exists()
     # Nothing of somebody else's is replaced.
     write_json(tmp_path / "map" / "other.json", {})
-    assert "holds other files" in failure(capsys, *files, *out)
+    assert "do not belong to a map" in failure(capsys, *files, *out)
     assert (tmp_path / "map" / "other.json").exists()

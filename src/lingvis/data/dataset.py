@@ -56,8 +56,13 @@ class Dataset:
     fingerprint: str = field(default="", compare=False)
 
     @classmethod
-    def open(cls, path: Path | str) -> Dataset:
-        """Read and validate the folder; every problem of the file is reported at once, by line."""
+    def open(cls, path: Dataset | Path | str) -> Dataset:
+        """Read and validate a dataset folder; every problem of the file is reported at once, by line.
+
+        A dataset that is open already is returned as it is, so that functions may take either.
+        """
+        if isinstance(path, Dataset):
+            return path
         path = Path(path)
         file = captions_file(path)
         rows, problems = read_rows(file, available_images(path))

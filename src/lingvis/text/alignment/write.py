@@ -1,4 +1,4 @@
-"""Words and vectors as a text file that other programs read."""
+"""Words and vectors as a text file that other programs can read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lingvis.text.vectors.table import WordTable
 
 
 def write_vectors_text(file: Path, table: WordTable, matrix: Floats | None = None) -> None:
-    """fastText's .vec, written as a stream: a line that counts words and dimensions, then a word a line.
+    """Write fastText's .vec format as a stream: a line with the counts of words and dimensions, then one word per line.
 
-    matrix [d, d]: the vectors are mapped by it.
+    matrix [d, d]: maps the vectors before they are written.
     """
-    dim = table.values.shape[1]
+    dim = table.dim
     line = " ".join(["%s", *["%.6g"] * dim]) + "\n"
     with file.open("w", encoding="utf-8", newline="\n") as out:
         out.write(f"{len(table.words)} {dim}\n")

@@ -18,9 +18,14 @@ class WordTable:
     values: Floats
 
     @classmethod
-    def of(cls, found: Mapping[str, Floats], dim: int) -> WordTable:
-        """From a mapping of words to vectors [dim]; it may be empty."""
-        values = np.empty((len(found), dim), dtype=np.float32)
-        for row, vector in enumerate(found.values()):
+    def of(cls, vectors: Mapping[str, Floats], dim: int) -> WordTable:
+        """A table of a mapping from words to vectors [dim]; it may be empty."""
+        values = np.empty((len(vectors), dim), dtype=np.float32)
+        for row, vector in enumerate(vectors.values()):
             values[row] = vector
-        return cls(list(found), values)
+        return cls(list(vectors), values)
+
+    @property
+    def dim(self) -> int:
+        """The size of a vector."""
+        return int(self.values.shape[1])
