@@ -138,9 +138,9 @@ def test_refusals(files: tuple[str, str, str], tmp_path: Path, capsys: pytest.Ca
     assert "need a dictionary or sentences" in failure(capsys, source, target, "--parallel", tmp_path, *out)
     bad = tmp_path / "bad.vec"
     bad.write_text("2 8\na 1 2 3 4 5 6 7 8\nb 1 2 3\n", encoding="utf-8")
-    assert "line 3: 3 numbers behind the word" in failure(capsys, str(bad), target, dictionary, *out)
+    assert "line 3: 3 numbers after the word" in failure(capsys, str(bad), target, dictionary, *out)
     (tmp_path / "bad.bin").write_bytes(b"\0" * 200)
-    assert "no fastText model" in failure(capsys, str(tmp_path / "bad.bin"), target, dictionary, *out)
+    assert "not a fastText model" in failure(capsys, str(tmp_path / "bad.bin"), target, dictionary, *out)
     (tmp_path / "cut.vec.gz").write_bytes(Path(target).read_bytes()[:300])
     assert "cannot be unpacked" in failure(capsys, str(tmp_path / "cut.vec.gz"), target, dictionary, *out)
     small = write_vec(tmp_path / "small.vec", ["s1", "s2"], np.ones((2, DIM)))

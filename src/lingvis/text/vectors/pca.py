@@ -10,11 +10,11 @@ from lingvis.errors import UserError
 
 
 def reduce(vectors: Floats, dim: int) -> Floats:
-    """Coordinates of vectors [n, size] along the `dim` axes they vary most on, [n, dim], largest first.
+    """Coordinates of vectors [n, size] along the `dim` axes of largest variance, [n, dim], largest first.
 
-    The mean is taken away first, so zero stands for the average vector: give it the vectors of known words
-    only, and leave unknown ones at zero. Each axis points to where its largest weight is positive: an
-    eigenvector has no sign of its own, and results should not depend on the linear algebra library.
+    The mean is subtracted first, so zero stands for the average vector: pass the vectors of known words only, and
+    leave unknown ones at zero. The largest weight of each axis is made positive: the sign of an eigenvector is
+    arbitrary, and results should not depend on the linear algebra library.
     """
     count, size = vectors.shape
     most = min(count, size)

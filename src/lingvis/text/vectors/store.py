@@ -1,4 +1,4 @@
-"""Stored word vectors: a folder with a file for each language and a manifest."""
+"""Stored word vectors: a folder with one file per language and a manifest."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ VECTORS = "vectors"  # the folder below the dataset, and the tensor of a file
 class VectorsOrigin(StrictModel):
     """Where the vectors of a language come from; equal origins mean equal vectors.
 
-    source: how they were trained, or the name of the file they were read from, and file: its SHA-256;
-    sentences: SHA-256 of the sentences whose words are kept, one a line; dim: the size asked for, None: that of
-    the file.
+    source: the training method, or the name of the file they were read from, whose SHA-256 is `file`.
+    sentences: SHA-256 of the sentences whose words are kept, one sentence per line.
+    dim: the requested size; None keeps that of the file.
     """
 
     source: str
@@ -40,7 +40,7 @@ class VectorsOrigin(StrictModel):
 
 
 class LanguageVectors(StrictModel):
-    """What the manifest says of one language: `missing` of the words of its sentences have no vector."""
+    """The entry of one language in the manifest; missing: number of words of its sentences without a vector."""
 
     origin: VectorsOrigin
     words: int
@@ -58,7 +58,7 @@ class VectorsManifest(StrictModel):
 
 
 class WordVectors:
-    """Word vectors of one size in some languages; a language is read when it is first asked for."""
+    """Word vectors of one size in several languages; each language is read at its first use."""
 
     def __init__(self, path: Path, manifest: VectorsManifest) -> None:
         self.path, self.manifest = path, manifest
@@ -71,9 +71,8 @@ class WordVectors:
         path = Path(path)
         file = path / MANIFEST
         if not file.is_file():
-            there = choices(names(path.parent.parent))
             raise UserError(
-                f"no word vectors at {path} (there are: {there}); "
+                f"no word vectors at {path} (available: {choices(names(path.parent.parent))}); "
                 f"make some with: lingvis vectors train {path.parent.parent} --name {path.name}"
             )
         try:
@@ -98,9 +97,9 @@ class WordVectors:
         return self._tables[lang]
 
     def lookup(self, words: Sequence[str], lang: str) -> tuple[Floats, Bools]:
-        """Vectors of words as `lingvis.text.segment.words` spells them, float32 [n, dim], and which were found.
+        """Vectors float32 [n, dim] of words as `lingvis.text.segment.words` spells them, and which words have one.
 
-        A word without a vector is zero.
+        A word without a vector has zeros.
         """
         table = self.table(lang)
         if lang not in self._rows:
@@ -117,7 +116,7 @@ class WordVectors:
         file = self.path / _file_name(lang)
         try:
             if checksum(file) != self.manifest.languages[lang].checksum:
-                raise _damaged(self.path, f"{file.name} is not the file the manifest speaks of")
+                raise _damaged(self.path, f"{file.name} does not match its checksum")
             with safe_open(file, framework="numpy") as stored:
                 words = json.loads(stored.metadata()["words"])
                 return WordTable(words, stored.get_tensor(VECTORS).astype(np.float32))
@@ -126,7 +125,7 @@ class WordVectors:
 
 
 def names(dataset: Path) -> list[str]:
-    """The word vectors stored in a dataset folder."""
+    """The names of the word vectors stored in a dataset folder."""
     return sorted(file.parent.name for file in (dataset / VECTORS).glob(f"*/{MANIFEST}"))
 
 
@@ -136,7 +135,7 @@ def write_vectors(
     origins: Mapping[str, VectorsOrigin],
     missing: Mapping[str, int],
 ) -> WordVectors:
-    """Write a folder of word vectors, whole or not at all; float16, as measured values need no more."""
+    """Write a folder of word vectors atomically, as float16, which is precise enough for them."""
     for lang, table in tables.items():
         _check_range(table, origins[lang].source)
     languages = {}
@@ -159,13 +158,13 @@ def write_vectors(
 
 
 def _check_range(table: WordTable, source: str) -> None:
-    """Refuse numbers that float16 has no room for."""
+    """Raise for numbers that float16 cannot hold."""
     too_large = ~(np.abs(table.values) <= np.finfo(np.float16).max).all(axis=1)
     if too_large.any():
         word = table.words[int(too_large.argmax())]
         raise UserError(
-            f"the vector of {word!r} from {source} has a number beyond 65504, the largest that is stored; "
-            "divide all vectors of that file by one number that brings them into this range"
+            f"the vector of {word!r} from {source} has a number above 65504, the largest that can be stored; "
+            "divide all vectors of that file by a common factor"
         )
 
 
