@@ -103,7 +103,7 @@ def test_rows_keep_their_own_regions_unless_detections_are_named(
         UserError, match=r"no detections at .*nothing; make them with: lingvis features detect"
     ):
         dataset.with_regions("nothing")
-    with pytest.raises(UserError, match="have no part in features of kind grid"):
+    with pytest.raises(UserError, match="have no effect on features of kind grid"):
         extract(dataset, backbone=tiny, kind="grid", detections="other")
 
 
@@ -114,7 +114,7 @@ def test_pictures_that_nobody_looked_at_are_named(make_dataset: MakeDataset) -> 
     rows = [*dataset.rows, dataset.rows[0].model_copy(update={"image": "new.png"})]
     write_rows(dataset.path / "captions.jsonl", rows)
     with pytest.raises(
-        UserError, match=r"lack 1 of the pictures, new\.png among them; bring them up to date"
+        UserError, match=r"lack 1 of the pictures, new\.png among them; update them"
     ):
         Dataset.open(dataset.path).with_regions()
 
@@ -126,7 +126,7 @@ def test_complete_detections_are_kept_and_others_refused(make_dataset: MakeDatas
     assert detect(dataset, again) == made
     assert again.asked == []
     with pytest.raises(
-        UserError, match=r"holds what corner saw with score 0\.3 and at most 36 .*--name.*--force"
+        UserError, match=r"holds detections of corner with score 0\.3 and at most 36 .*another name.*force"
     ):
         detect(dataset, Corner(), score=0.5)
     assert read_manifest(dataset.detections_dir / "regions") == made
@@ -169,9 +169,9 @@ def test_an_interrupted_run_goes_on_after_its_last_whole_batch(make_dataset: Mak
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"score": 1.5}, "score 1.5 is no share"),
-        ({"most": 0}, "number of regions 0 is too small"),
-        ({"batch_size": 0}, "batch size 0 is too small"),
+        ({"score": 1.5}, "score must be a number from 0 to 1, such as 0.3, got 1.5"),
+        ({"most": 0}, "most must be at least 1, got 0"),
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
         ({"name": "../x"}, "bad name"),
         ({"name": ".x"}, "bad name"),
     ],

@@ -1,4 +1,4 @@
-"""One row of a dataset: an image, its split, its captions by language, and what else is known of it."""
+"""Rows of a dataset: an image, its split, its captions by language, translations and regions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lingvis.strict import StrictModel, explain
 SPLITS = ("train", "val", "test")
 Split = Literal["train", "val", "test"]
 
-# BCP-47, the part of it that names written languages: language, script, region, variants.
+# The part of BCP-47 that names written languages: language, script, region, variants.
 LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?(-[a-z0-9]{5,8})*")
 
 
@@ -37,7 +37,7 @@ def _box(box: tuple[float, float, float, float]) -> tuple[float, float, float, f
 
 
 def _relative(name: str) -> str:
-    # One spelling a picture: "./a.jpg" and "b//a.jpg" would slip past the check for duplicates.
+    # One spelling per picture: "./a.jpg" and "b//a.jpg" would escape the check for duplicates.
     if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name:
         raise ValueError(f"bad image name {name!r}, use a path relative to images/ with / between folders")
     return name
@@ -50,7 +50,7 @@ Box = Annotated[tuple[Number, Number, Number, Number], AfterValidator(_box)]
 
 
 class Region(StrictModel, strict=True):
-    """A part of the picture: box in pixels [x0, y0, x1, y1], and what a person or a detector says it is."""
+    """A part of a picture: box in pixels [x0, y0, x1, y1], and the label that a person or a detector gave it."""
 
     box: Box
     label: str | None = None
@@ -71,7 +71,7 @@ class Row(StrictModel, strict=True):
     regions: tuple[Region, ...] = ()
 
     def to_json(self) -> str:
-        """The row as one line of captions.jsonl; empty optional keys are left out."""
+        """The row as one line of captions.jsonl, without empty optional keys."""
         values = self.model_dump(exclude_none=True)
         kept = {key: value for key, value in values.items() if value or key in ("image", "split", "captions")}
         return json.dumps(kept, ensure_ascii=False)
@@ -96,12 +96,12 @@ AnyRow = TypeVar("AnyRow", Row, TextRow)
 
 
 def parse_row(line: str) -> tuple[Row | None, list[str]]:
-    """One line of captions.jsonl -> the row, or None and every problem found in it."""
+    """One line of captions.jsonl -> the row, or None and all its problems."""
     return _parse(line, Row)
 
 
 def parse_text_row(line: str) -> tuple[TextRow | None, list[str]]:
-    """One line of text-only.jsonl -> the row, or None and every problem found in it."""
+    """One line of text-only.jsonl -> the row, or None and all its problems."""
     return _parse(line, TextRow)
 
 
@@ -113,7 +113,7 @@ def _parse(line: str, kind: type[AnyRow]) -> tuple[AnyRow | None, list[str]]:
     except RecursionError:
         return None, ["bad JSON: too many nested brackets"]
     except ValueError:
-        return None, ["bad JSON: a number of too many digits"]
+        return None, ["bad JSON: a number with too many digits"]
     if not isinstance(value, dict):
         first = next(iter(kind.model_fields))
         return None, [f'expected an object like {{"{first}": ...}}, got {type(value).__name__}']
@@ -124,7 +124,7 @@ def _parse(line: str, kind: type[AnyRow]) -> tuple[AnyRow | None, list[str]]:
 
 
 def named_image(line: str) -> str | None:
-    """The image a faulty line speaks of, where that much can be read."""
+    """The image of an invalid line, or None if it cannot be read."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -147,7 +147,7 @@ def _row_problem(problem: Any, row: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         allowed = (Region if len(parts) > 1 else row).model_fields
         return f"unknown key {where!r}; allowed: {', '.join(allowed)}"
-    if kind == "json_invalid":  # what the json module lets through, such as half of a surrogate pair
+    if kind == "json_invalid":  # the json module accepts more, such as half of a surrogate pair
         return f"bad JSON: {problem['ctx']['error']}"
     if kind == "literal_error":
         return f"unknown split {problem['input']!r}; allowed: {', '.join(SPLITS)}"

@@ -1,4 +1,4 @@
-"""What a model must remember of the features it was trained on."""
+"""The description of features that a model keeps, to make the same features of new pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lingvis.features.store import FeatureStore
 
 
 class Features(BaseModel):
-    """How the vectors of a store were made; `name` is that of its folder."""
+    """How the vectors of a store were made; name: the folder of the store."""
 
     model_config = ConfigDict(extra="forbid")
     name: str
@@ -24,9 +24,9 @@ class Features(BaseModel):
 
 
 def describe_features(store: FeatureStore) -> dict[str, Any]:
-    """`Features` of a store, as JSON holds it."""
+    """`Features` of a store, as JSON values."""
     manifest = store.manifest
-    found = Features(
+    features = Features(
         name=store.path.name,
         backbone=manifest.origin.backbone,
         kind=manifest.origin.kind,
@@ -34,4 +34,4 @@ def describe_features(store: FeatureStore) -> dict[str, Any]:
         preprocessing=manifest.preprocessing,
         dim=manifest.dim,
     )
-    return found.model_dump(mode="json")
+    return features.model_dump(mode="json")

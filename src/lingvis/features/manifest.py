@@ -1,4 +1,4 @@
-"""What a feature store says about itself."""
+"""The manifest of a feature store."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
 
 
 class FeatureOrigin(StrictModel):
-    """What the vectors were made of, and how; equal origins mean equal stores.
+    """The pictures and the method that the vectors were made from; equal origins mean equal stores.
 
-    pictures: a digest of the names, file sizes and, for regions, boxes; empty for imported arrays.
+    pictures: digest of the names, file sizes and, for regions, boxes; empty for imported arrays.
     """
 
     backbone: str
@@ -84,7 +84,7 @@ def seal(
     preprocessing: Preprocessing | None = None,
     broken: Sequence[PictureProblem] = (),
 ) -> None:
-    """Turn a folder with finished values (and boxes) into a store; the manifest comes last."""
+    """Turn a folder with finished values (and boxes) into a store; the manifest is written last."""
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
     np.save(folder / OFFSETS, offsets)
     sync(folder / OFFSETS)

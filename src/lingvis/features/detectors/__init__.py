@@ -1,4 +1,4 @@
-"""Detectors: networks that look at pictures, and files that say what was seen."""
+"""Detectors: pictures -> regions with labels, by networks or from files of earlier detections."""
 
 from __future__ import annotations
 
