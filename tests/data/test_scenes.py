@@ -320,7 +320,7 @@ def test_an_error_in_a_thread_is_raised_and_stops_the_others() -> None:
 
     before = threading.active_count()
     with pytest.raises(OSError, match="No space left"):
-        map_in_threads(work, range(100), workers=4, each=lambda: None)
+        map_in_threads(work, range(100), workers=4, on_done=lambda: None)
     assert threading.active_count() == before
     assert len(started) < 20
 
@@ -336,7 +336,7 @@ def test_empty_folder_is_filled(tmp_path: Path) -> None:
         ({"captions_per_language": 0}, "at least 1"),
         ({"workers": 0}, "at least 1"),
         ({"languages": ["en", "xx"]}, "'xx'; scenes can be described in: en, es"),
-        ({"languages": []}, "no language was given"),
+        ({"languages": []}, "languages is empty"),
     ],
 )
 def test_bad_settings_are_one_sentence(tmp_path: Path, settings: dict[str, object], message: str) -> None:

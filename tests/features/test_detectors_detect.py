@@ -113,9 +113,7 @@ def test_pictures_that_nobody_looked_at_are_named(make_dataset: MakeDataset) -> 
     coloured((20, 20), {}).save(dataset.images_dir / "new.png")
     rows = [*dataset.rows, dataset.rows[0].model_copy(update={"image": "new.png"})]
     write_rows(dataset.path / "captions.jsonl", rows)
-    with pytest.raises(
-        UserError, match=r"lack 1 of the pictures, new\.png among them; update them"
-    ):
+    with pytest.raises(UserError, match=r"lack 1 of the pictures, new\.png among them; update them"):
         Dataset.open(dataset.path).with_regions()
 
 

@@ -91,7 +91,9 @@ def test_only_what_was_joined_of_the_same_is_replaced_unasked(dataset: Dataset, 
     wordnet = write_wordnet(tmp_path / "wordnet")
     join(dataset, ["regions", "global"], name="both", wordnet=wordnet)
     before = (dataset.detections_dir / "both/regions.jsonl").read_bytes()
-    with pytest.raises(UserError, match=r"both holds detections of joined with WordNet:regions/global .* force"):
+    with pytest.raises(
+        UserError, match=r"both holds detections of joined with WordNet:regions/global .* force"
+    ):
         join(dataset, ["regions", "global"], name="both")
     with pytest.raises(UserError, match=r"at most 36 regions; choose another name"):
         join(dataset, ["regions", "global"], name="both", wordnet=wordnet, most=2)

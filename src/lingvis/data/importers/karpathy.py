@@ -11,7 +11,7 @@ SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ...}]
 
 
 def read(source: Source, options: ImportOptions) -> ImportedRows:
-    """images[].filename (below filepath, where given), images[].split, images[].sentences[].raw."""
+    """Rows from images[].filename (below filepath, if given), images[].split and images[].sentences[].raw."""
     file = source.one_file("dataset*.json")
     rows = RowCollector()
     try:

@@ -19,7 +19,7 @@ ROWS_COMPARED_AT_ONCE = 256
 
 
 def read(source: Source, options: ImportOptions) -> ImportedRows:
-    """One language; the arrays become stored features."""
+    """Rows of one language; the arrays become stored features."""
     if source.path.is_file():
         raise UserError(
             f"{source.path} is a file; precomp needs the folder with train_ims.npy and train_caps.txt"
@@ -28,7 +28,7 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
     captions = {name: {lang: source.path / f"{name}_caps.txt"} for name in SPLIT_NAMES}
     present = {name: files for name, files in captions.items() if files[lang].is_file()}
     if not present:
-        raise UserError(f"{source.path} has no {{split}}_caps.txt; is it a folder of precomp arrays?")
+        raise UserError(f"{source.path} has no {{split}}_caps.txt; name a folder of precomp arrays")
     return join(source, {f"{name}_": (name, files) for name, files in present.items()}, options)
 
 
@@ -37,7 +37,7 @@ def join(
 ) -> ImportedRows:
     """Rows and features of several parts.
 
-    parts: prefix of the part's files (train_ or train/) -> the split's name, caption file of each language.
+    parts: prefix of the files (train_ or train/) -> the name of the split, and the caption file of each language.
     """
     rows, features, notes = RowCollector(), FeatureArrays(), []
     mapping = _id_mapping(source)
@@ -56,8 +56,8 @@ def join(
         for image, index in zip(names, firsts, strict=True):
             if image in named_in:
                 raise UserError(
-                    f"image {image!r} is in {named_in[image]} and again in {name}; ids must be unique, "
-                    "or delete the *_ids.txt files to have images named by split and place"
+                    f"image {image!r} is in {named_in[image]} and again in {name}; make the ids unique, "
+                    "or delete the *_ids.txt files to name images by split and position"
                 )
             named_in[image] = name
             features.names.append(image)
@@ -82,16 +82,16 @@ def _array(source: Source, file: Path, features: FeatureArrays) -> Array:
     if features.places and features.places[0][0].shape[-1] != array.shape[-1]:
         before = features.places[0][0].shape[-1]
         raise UserError(
-            f"{file} has vectors of {array.shape[-1]} numbers, the split before it {before}; use one kind"
+            f"{file} has vectors of {array.shape[-1]} numbers and the split before it {before}; use one size"
         )
     return array
 
 
 def _image_of_row(array: Array, texts: Mapping[str, list[str]], ids: list[str]) -> Ints:
-    """Which image each row of the array shows, int64 [rows].
+    """The image that each row of the array belongs to, int64 [rows].
 
-    Only an array with a row for every caption of a language can repeat an image: then neighbours with the same
-    id are one image or, where ids are missing or all differ, neighbours with equal features.
+    Only an array with one row per caption of a language can repeat an image: then neighbours with the same id are
+    one image or, if ids are missing or all differ, neighbours with equal features.
     """
     count = len(array)
     if all(len(lines) != count for lines in texts.values()):
@@ -108,19 +108,19 @@ def _image_of_row(array: Array, texts: Mapping[str, list[str]], ids: list[str]) 
 
 
 def _image_of_caption(captions: int, image_of_row: Ints, images: int, file: Path, prefix: str) -> Ints:
-    """Which image each caption describes, int64 [captions]."""
+    """The image that each caption describes, int64 [captions]."""
     if captions == len(image_of_row):
         return image_of_row
     if captions and captions % images == 0:
         return np.repeat(np.arange(images), captions // images)
     raise UserError(
         f"{file} has {captions} captions for {images} images in {prefix}ims.npy; "
-        "captions must be a whole multiple of the images"
+        "the number of captions must be a multiple of the number of images"
     )
 
 
 def _names(ids: list[str], prefix: str, firsts: Ints, rows: int, mapping: Mapping[str, str]) -> list[str]:
-    """The name of each image: its id, through id_mapping.json where there is one; else its split and place."""
+    """The name of each image: its id, translated by id_mapping.json if there is one; else its split and position."""
     images = len(firsts)
     if not ids:
         return [f"{prefix}{place:06d}" for place in range(images)]
@@ -130,7 +130,7 @@ def _names(ids: list[str], prefix: str, firsts: Ints, rows: int, mapping: Mappin
         chosen = ids[:: len(ids) // images]
     else:
         raise UserError(
-            f"{prefix}ids.txt has {len(ids)} ids for {images} images in {prefix}ims.npy; is it whole?"
+            f"{prefix}ids.txt has {len(ids)} ids for {images} images in {prefix}ims.npy; it may be cut off"
         )
     return [mapping.get(name, name) for name in chosen]
 

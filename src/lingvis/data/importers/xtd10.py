@@ -1,4 +1,4 @@
-"""XTD10 (Aggarwal and Kale, 2020): 1,000 COCO pictures, one sentence a language, line-aligned."""
+"""XTD10 (Aggarwal and Kale, 2020): 1,000 COCO pictures with one sentence per language, line-aligned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WRITTEN_FROM_PICTURE = {"ja"}
 
 
 def read(source: Source, options: ImportOptions) -> ImportedRows:
-    """test_image_names.txt and test_1kcaptions_XX.txt, in the folder or its subfolders (MIC/, STAIR/, XTD10/)."""
+    """Rows from test_image_names.txt and test_1kcaptions_XX.txt, in the folder or its subfolders (MIC/, STAIR/, ...)."""
     if source.path.is_file():
         raise UserError(f"{source.path} is a file; xtd10 needs the folder with test_image_names.txt")
     names = source.lines(source.one_file("**/test_image_names.txt"))
@@ -22,13 +22,11 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
         lang = language_code(bare_name(file).removeprefix(PREFIX).removesuffix(".txt"), file.name)
         lines = source.lines(file)
         if len(lines) != len(names):
-            raise UserError(
-                f"{file} has {len(lines)} lines for {len(names)} image names; is it a whole file?"
-            )
+            raise UserError(f"{file} has {len(lines)} lines for {len(names)} image names; it may be cut off")
         if sentences.setdefault(lang, lines) != lines:
             raise UserError(f"{source.path} has two different files for {lang}; keep one of them")
     if not sentences:
-        raise UserError(f"{source.path} has no {PREFIX}XX.txt; is it the XTD10 folder?")
+        raise UserError(f"{source.path} has no {PREFIX}XX.txt; name the XTD10 folder")
     rows = RowCollector()
     split = options.split or "test"
     for number, name in enumerate(names):

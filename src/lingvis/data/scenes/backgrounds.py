@@ -1,4 +1,4 @@
-"""What lies behind the objects: two light colours mixed by a pattern, so that black outlines always show."""
+"""Backgrounds of scenes: two light colours mixed by a pattern, so that black outlines are always visible."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from PIL import Image
 from lingvis.arrays import Floats
 
 Weights = Floats  # [side, side], 0 for the first colour, 1 for the second
-Grid = tuple[Weights, Weights]  # x and y of every pixel after a random turn
+Grid = tuple[Weights, Weights]  # x and y of every pixel after a random rotation
 
-# The darkest value of HSV: the objects are outlined in black.
+# The darkest value of HSV: objects have black outlines.
 DARKEST = 0.72
 
 
 def background(side: int, random: Random) -> Image.Image:
-    """A picture of `side` x `side` pixels without any object."""
+    """A picture of `side` x `side` pixels without objects."""
     weights = random.choice(PATTERNS)(_grid(side, random), random)[..., None]
     hue = random.random()
     first = _colour(hue, random)
@@ -67,7 +67,7 @@ def _dots(grid: Grid, random: Random) -> Weights:
 
 
 def _noise(grid: Grid, random: Random) -> Weights:
-    """Soft clouds with a fine grain."""
+    """Soft clouds with fine grain."""
     numbers = np.random.default_rng(random.getrandbits(64))
     cells, shape = random.randint(3, 14), grid[0].shape
     coarse = Image.fromarray(numbers.random((cells, cells), dtype=np.float32))

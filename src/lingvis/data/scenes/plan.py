@@ -1,4 +1,4 @@
-"""Which objects meet in which scene, and which split the scene belongs to."""
+"""Which objects appear in which scene, and which split the scene belongs to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lingvis.data.rows import Split
 from lingvis.data.scenes.vocabulary import SYMBOLS
 
 MOST_OBJECTS = 4
-# Of 20 scenes so many have 1, 2, 3 and 4 objects. Few have one: there are only as many of them as objects.
+# How many of 20 scenes have 1, 2, 3 and 4 objects. Few have one: there are only as many such scenes as objects.
 OBJECT_COUNTS = (1, 7, 7, 5)
 # Below this a split would be empty.
 FEWEST_SCENES = 10
@@ -18,7 +18,7 @@ FEWEST_SCENES = 10
 
 @dataclass(frozen=True, slots=True)
 class ScenePlan:
-    """One scene before it is drawn; `objects` in the order of the parallel sentence."""
+    """One scene before it is drawn; objects: in the order of the parallel sentences."""
 
     number: int
     split: Split
@@ -31,9 +31,9 @@ class ScenePlan:
 
 
 def plan_scenes(scenes: int, seed: int) -> list[ScenePlan]:
-    """`scenes` scenes, 80 % train, 10 % val, 10 % test; no set of objects occurs twice, in any split.
+    """Plans of `scenes` scenes, 80 % train, 10 % val, 10 % test; no set of objects occurs twice, in any split.
 
-    val and test show only objects that train shows too.
+    val and test contain only objects that train contains too.
     """
     held_out = scenes // 10
     random = Random(f"scenes/{seed}")
@@ -57,7 +57,7 @@ def _hands(
     for _ in range(count):
         size = random.choices(range(1, MOST_OBJECTS + 1), OBJECT_COUNTS)[0]
         hand: list[str] = []
-        # A set that exists already gets one more object, and is dealt anew when it is full.
+        # A set that is already used gets one more object, and is dealt again when it is full.
         while len(hand) < size or frozenset(hand) in used:
             if len(hand) == MOST_OBJECTS:
                 hand.clear()
