@@ -16,7 +16,7 @@ from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Region, Row
 from lingvis.features.store import write_store
 from lingvis.text.segment import words
-from lingvis.text.vectors.store import VECTORS, Origin, write_vectors
+from lingvis.text.vectors.store import VECTORS, VectorsOrigin, write_vectors
 from lingvis.text.vectors.table import WordTable
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -116,7 +116,7 @@ def make_rich_dataset(folder: Path) -> Path:
         texts = [text for row in dataset.rows for text in row.captions[lang]]
         found = sorted({word for text in texts for word in words(text, lang)} - {"braun"})
         tables[lang] = WordTable(found, generator.normal(size=(len(found), VECTOR_DIM)).astype(np.float32))
-    origins = {lang: Origin(source="random", sentences=lang) for lang in tables}
+    origins = {lang: VectorsOrigin(source="random", sentences=lang) for lang in tables}
     write_vectors(folder / VECTORS / "captions", tables, origins, dict.fromkeys(tables, 0))
     return folder
 

@@ -11,7 +11,7 @@ import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
 STAGES = [
-    "__init__ errors registry types arrays bounds files progress hardware device",
+    "__init__ errors registry types arrays bounds strict files progress hardware device",
     "layers",
     "recipes",
     "data",

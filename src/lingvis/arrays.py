@@ -1,4 +1,4 @@
-"""Short names for the types of NumPy arrays."""
+"""Array types that many modules share."""
 
 from __future__ import annotations
 

@@ -9,10 +9,9 @@ from typing import Any
 import lingvis
 from lingvis.data.detections import FILE, REGIONS
 from lingvis.evaluation.evaluate import evaluate
-from lingvis.files import write_json
+from lingvis.files import checksum, write_json
 from lingvis.hardware import describe_hardware
 from lingvis.text.lexicon.wordnet import WordNet
-from lingvis.text.vectors.store import checksum
 from lingvis.training.run import open_with_features
 from studies.grid import stored_record
 from studies.sparse.cells import RESULT, Setting

@@ -19,7 +19,7 @@ from lingvis.errors import UserError
 from lingvis.features.store import write_store
 from lingvis.model.embedder import Embedder
 from lingvis.text.alignment import prepare
-from lingvis.text.vectors.store import VECTORS, Origin, WordVectors, write_vectors
+from lingvis.text.vectors.store import VECTORS, VectorsOrigin, WordVectors, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.words.mapped import MappedWords
 from lingvis.training import prepare as prepare_module
@@ -64,7 +64,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     german = [word for word in GERMAN if word != "braun"]
     turned = np.stack([values[english.index(GERMAN[word])] for word in german]) @ turn.T.astype(np.float32)
     tables = {"en": WordTable(english, values), "de": WordTable(german, turned)}
-    origins = {lang: Origin(source="random", sentences=lang) for lang in tables}
+    origins = {lang: VectorsOrigin(source="random", sentences=lang) for lang in tables}
     write_vectors(folder / VECTORS / "captions", tables, origins, dict.fromkeys(tables, 0))
     (folder / "de-en.txt").write_text(
         "".join(f"{word}\t{GERMAN[word]}\n" for word in GERMAN), encoding="utf-8"

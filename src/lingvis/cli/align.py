@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from lingvis.text.alignment.report import AlignmentReport
 
 
 def align(
@@ -80,7 +82,7 @@ def align(
         device=device,
     )
     if json:
-        print_json(report)
+        print_json(report.as_json())
     else:
         _tell(report, out)
 
@@ -102,15 +104,12 @@ def _dictionary(
     )
 
 
-def _tell(report: Mapping[str, Any], out: Path) -> None:
+def _tell(report: AlignmentReport, out: Path) -> None:
     from lingvis.cli.output import print_table
 
-    pairs = report["pairs"]
     print_table(
-        f"{pairs['fitted']} pairs fitted, {pairs['held_out_words']} other words asked: accuracy at 1 in %",
+        f"{report.fitted_pairs} pairs fitted, {report.held_out_words} held-out words: accuracy at 1 in %",
         ["map", "nearest", "CSLS", "seconds"],
-        [(name, row["nn"], row["csls"], row["seconds"]) for name, row in report["maps"].items()],
+        [(name, row.nn, row.csls, row.seconds) for name, row in report.maps.items()],
     )
-    print(
-        f"{out}: source.vec and target.vec are in one space, map.safetensors is the map of {report['method']}"
-    )
+    print(f"{out}: source.vec and target.vec are in one space, map.safetensors is the map of {report.method}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 if TYPE_CHECKING:
-    from lingvis.data.detections import Detections
+    from lingvis.data.detections import DetectionsManifest
 
 app = App(name="features", help="Turn pictures into stored feature vectors, once.")
 
@@ -184,7 +184,7 @@ def join(
     _print_detections(dataset / "detections" / name, made)
 
 
-def _print_detections(folder: Path, made: Detections) -> None:
+def _print_detections(folder: Path, made: DetectionsManifest) -> None:
     print(f"{folder}: {made.regions} regions in {made.pictures} pictures, none in {made.empty} of them")
     frequent = [f"{label} {count}" for label, count in list(made.labels.items())[:10]]
     print(f"  {len(made.labels)} labels: {', '.join(frequent)}{' ...' if len(made.labels) > 10 else ''}")

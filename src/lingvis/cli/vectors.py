@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 if TYPE_CHECKING:
-    from lingvis.text.vectors.run import Made
+    from lingvis.text.vectors.run import VectorsResult
 
 app = App(name="vectors", help="Train word vectors on the captions, or import published ones.")
 
@@ -130,7 +130,7 @@ def _pairs(files: tuple[str, ...]) -> dict[str, Path]:
     return pairs
 
 
-def _tell(made: Made, json: bool) -> None:
+def _tell(made: VectorsResult, json: bool) -> None:
     from lingvis.cli.output import print_json
 
     manifest = made.vectors.manifest

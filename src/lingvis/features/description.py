@@ -1,4 +1,4 @@
-"""What a model must remember of the features it was trained on."""
+"""The description of features that a model keeps, to make the same features of new pictures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lingvis.features.store import FeatureStore
 
 
 class Features(BaseModel):
-    """How the vectors of a store were made; `name` is that of its folder."""
+    """How the vectors of a store were made; name: the folder of the store."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str

@@ -19,8 +19,8 @@ from lingvis.errors import UserError
 from lingvis.features.description import Features
 from lingvis.files import atomic_file, write_json, write_text
 from lingvis.model.dual_encoder import DualEncoder
-from lingvis.recipes.read import explain
 from lingvis.recipes.schema import ModelRecipe
+from lingvis.strict import explain
 from lingvis.text.tokenizers.base import Tokenizer
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"

@@ -12,6 +12,7 @@ from lingvis.errors import UserError
 from lingvis.recipes.schema import (
     Recipe,
 )
+from lingvis.strict import explain
 
 # Sections that are parts or consist of them.
 PARTS = ("image", "text", "similarity", "pseudo", "terms", "pretraining")
@@ -50,17 +51,6 @@ def parse_recipe(
         listed = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(f"{origin} has {len(problems)} problems:\n{listed}")
     return recipe
-
-
-def explain(problem: Any) -> str:
-    """A pydantic error as a clause: where, what is wrong, what was got."""
-    where = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "missing":
-        return f"{where} is missing"
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {where}"
-    message = problem["msg"]
-    return f"{where}: {message[0].lower()}{message[1:]}, got {problem['input']!r}"
 
 
 def lookup(values: Mapping[str, Any], where: str) -> Any:

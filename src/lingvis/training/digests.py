@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lingvis.errors import UserError
+from lingvis.files import checksum
 from lingvis.model.folder import CONFIG, WEIGHTS, ModelConfig
-from lingvis.text.vectors.store import checksum
 
 
 def model_digests(run: Path) -> list[str]:

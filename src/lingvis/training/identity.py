@@ -10,10 +10,11 @@ from typing import Any
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
+from lingvis.files import checksum
 from lingvis.model.build import make_part
 from lingvis.recipes.schema import Recipe
 from lingvis.text.dictionaries import read_dictionary
-from lingvis.text.vectors.store import VECTORS, WordVectors, checksum
+from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.text.words.mapped import FITTED
 from lingvis.training.digests import model_digests
 from lingvis.training.sources import PSEUDO_SOURCES, PseudoSource

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from lingvis.data.dataset import Dataset
 from lingvis.data.detections import FILE, REGIONS
 from lingvis.errors import UserError
+from lingvis.files import checksum
 from lingvis.progress import note
 from lingvis.pseudo import pseudo_captions, table_file
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.pseudo.labels import LABELS
 from lingvis.terms.base import Origin
-from lingvis.text.vectors.store import checksum
 from lingvis.training.sources.pseudo import PSEUDO_SOURCES, PseudoSource, Setting
 from lingvis.training.sources.sentences import Sentences
 

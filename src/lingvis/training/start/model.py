@@ -18,7 +18,7 @@ from lingvis.model.embedder import Embedder
 from lingvis.model.stored import check_features
 from lingvis.recipes.schema import Recipe
 from lingvis.text.alignment import induce_dictionary, parallel_words
-from lingvis.text.alignment.fit import Method, check_pairs, check_sizes, dictionary_pairs, fit_pairs
+from lingvis.text.alignment.fit import MapMethod, check_pairs, check_sizes, dictionary_pairs, fit_pairs
 from lingvis.text.dictionaries import read_dictionary
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.table import WordTable
@@ -87,7 +87,7 @@ def fit_translator(
     encoder has learnt on: the length that RCSLS ends with depends on its steps and says nothing.
     """
     options = recipe.text.words.options
-    method: Method = options.get("map", "none")
+    method: MapMethod = options.get("map", "none")
     if method not in FITTED:
         return {}
     space, langs = source.model.text.words, (*vocabulary.languages, *source.languages)

@@ -12,10 +12,10 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class VectorFile:
-    """Rows [rows, width] of one type, appended one after another; whole and readable once closed.
+    """Rows [rows, width] of one type, appended one after another; a valid .npy file after `finish`.
 
-    While it grows the header says zero rows, so that nobody takes a half-written file for a whole one; what
-    was written before is kept when the file is opened again.
+    Until then its header says zero rows, so that a half-written file is not mistaken for a complete one. Rows
+    written earlier are kept when the file is opened again.
     """
 
     def __init__(self, path: Path, width: int, dtype: DTypeLike) -> None:
@@ -37,7 +37,7 @@ class VectorFile:
         return self.width * self.dtype.itemsize
 
     def append(self, rows: NDArray[Any]) -> memoryview:
-        """Write rows [n, width] at the end; returns their bytes."""
+        """Write rows [n, width] at the end and return their bytes."""
         block = np.ascontiguousarray(rows, dtype=self.dtype)
         if block.ndim != 2 or block.shape[1] != self.width:
             raise ValueError(f"expected rows of {self.width} values, got shape {list(block.shape)}")
@@ -53,13 +53,13 @@ class VectorFile:
         return data
 
     def truncate(self, rows: int) -> None:
-        """Forget what comes after the first `rows` rows."""
+        """Drop everything after the first `rows` rows."""
         self.rows = rows
         self._file.truncate(self._header + rows * self.row_bytes)
         self._file.seek(0, os.SEEK_END)
 
     def flush(self) -> None:
-        """Hand everything to the operating system: from here on a kill of this process loses nothing."""
+        """Hand everything to the operating system: a later kill of this process loses nothing."""
         self._file.flush()
 
     def finish(self) -> None:
@@ -71,11 +71,11 @@ class VectorFile:
         self._file.close()
 
     def close(self) -> None:
-        """Leave the file as it is, to be opened again."""
+        """Close the file without its final header; it can be opened again."""
         self._file.close()
 
     def _header_for(self, rows: int) -> bytes:
-        """The .npy header; numpy pads it so that its length does not depend on the number of rows."""
+        """The .npy header; numpy pads it, so its length does not depend on the number of rows."""
         out = io.BytesIO()
         fields = {
             "descr": np.lib.format.dtype_to_descr(self.dtype),
