@@ -29,7 +29,7 @@ from lingvis.training.pretraining import PRETRAINING
 from lingvis.training.sampling import SAMPLERS
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 
 
 def test_generated_parts_are_up_to_date() -> None:
@@ -76,6 +76,6 @@ def test_every_name_is_documented() -> None:
     ids=lambda registry: registry.kind,
 )
 def test_every_part_is_documented_as_it_describes_itself(registry: Registry[Any]) -> None:
-    page = (ROOT / "docs" / "parts.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "parts.md").read_text(encoding="utf-8")
     for entry in registry:
         assert f"| `{entry.name}` | {entry.summary} |" in page

@@ -31,7 +31,7 @@ SETTINGS = """
 """
 ADVICE = {
     "password": "give it in the address, in the variable PGPASSWORD or in the file ~/.pgpass",
-    "does not exist": "make it, or name another; docs/postgres.md says how",
+    "does not exist": "make it, or name another; docs/guide/postgres.md says how",
     "": "check the address, and that the server runs and lets you in",
 }
 
@@ -182,7 +182,7 @@ def _told(error: psycopg.Error, address: Address) -> Exception:
     """What the server refuses for reasons of its own as a sentence; other errors are mistakes of ours."""
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return UserError(
-            f"the role in {address.shown} has not the rights for this ({_reason(error)}); docs/postgres.md lists them"
+            f"the role in {address.shown} has not the rights for this ({_reason(error)}); docs/guide/postgres.md lists them"
         )
     if isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction):
         return UserError(f"the server of {address.shown} cannot do this now: {_reason(error)}")
