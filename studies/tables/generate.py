@@ -18,6 +18,7 @@ from studies.pooling.report import pooling_table
 from studies.tables.claims import claims
 from studies.tables.languages import consistency, languages_summary, languages_table
 from studies.tables.markdown import read, spread, table
+from studies.tables.parts import PARTS
 from studies.tables.plots import draw
 from studies.tables.questions import (
     dictionary_coverage,
@@ -230,6 +231,7 @@ LANGUAGES: dict[str, Callable[[Records], str]] = {
 }
 
 BLOCKS: dict[str, Callable[[], str]] = {
+    **PARTS,
     "retrieval": retrieval,
     "speed": speed,
     "cpu-step": cpu_step,
