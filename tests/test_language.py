@@ -97,7 +97,7 @@ RATE = rf"\b{COUNTED} an? {UNIT}\b"
 def findings(text: str) -> Iterator[tuple[int, str, str]]:
     """Line number, phrase and advice of everything in a text that is not plain; generated tables are skipped."""
     text = re.sub(
-        r"<!-- results:([\w-]+) -->.*?<!-- /results:\1 -->",
+        r"<!-- ((?:results|parts):[\w-]+) -->.*?<!-- /\1 -->",
         lambda block: "\n" * block[0].count("\n"),
         text,
         flags=re.DOTALL,

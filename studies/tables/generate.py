@@ -18,7 +18,7 @@ from studies.pooling.report import pooling_table
 from studies.tables.claims import claims
 from studies.tables.languages import consistency, languages_summary, languages_table
 from studies.tables.markdown import read, spread, table
-from studies.tables.parts import PARTS
+from studies.tables.parts import fill_parts
 from studies.tables.plots import draw
 from studies.tables.questions import (
     dictionary_coverage,
@@ -231,7 +231,6 @@ LANGUAGES: dict[str, Callable[[Records], str]] = {
 }
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    **PARTS,
     "retrieval": retrieval,
     "speed": speed,
     "cpu-step": cpu_step,
@@ -313,7 +312,7 @@ def commands() -> str:
 
 def main() -> None:
     pages = {
-        path: fill(path.read_text(encoding="utf-8"))
+        path: fill(fill_parts(path.read_text(encoding="utf-8")))
         for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     }
     pages[ROOT / "docs" / "reference" / "cli.md"] = commands()

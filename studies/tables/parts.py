@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import re
 from typing import Any
 
 from lingvis.image.augment import IMAGE_AUGMENTS
@@ -39,11 +38,13 @@ REGISTRIES: dict[str, Registry[Any]] = {
 }
 
 
-def parts(registry: Registry[Any]) -> str:
-    """A table of the names of a registry and their summaries."""
-    return table(["name", "description"], [[f"`{entry.name}`", entry.summary] for entry in registry], left=2)
+def fill_parts(text: str) -> str:
+    """The text with a table of names and summaries between `<!-- parts:KIND -->` and `<!-- /parts:KIND -->`."""
 
+    def block(match: re.Match[str]) -> str:
+        kind = match[1]
+        rows = [[f"`{entry.name}`", entry.summary] for entry in REGISTRIES[kind]]
+        content = table(["name", "description"], rows, left=2)
+        return f"<!-- parts:{kind} -->\n{content}\n<!-- /parts:{kind} -->"
 
-PARTS: dict[str, Callable[[], str]] = {
-    f"parts-{name}": partial(parts, registry) for name, registry in REGISTRIES.items()
-}
+    return re.sub(r"<!-- parts:([\w-]+) -->.*?<!-- /parts:\1 -->", block, text, flags=re.DOTALL)
