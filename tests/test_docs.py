@@ -66,6 +66,14 @@ def test_the_index_lists_every_page() -> None:
     assert {page for page in DOCS.rglob("*.md") if page != index} <= listed
 
 
+def test_the_architecture_page_lists_every_stage() -> None:
+    listed = re.findall(
+        r"^\| `(\w+)/` \|", (DOCS / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    stages = [file.parent.name for file in (ROOT / "src" / "lingvis").glob("*/__init__.py")]
+    assert sorted(listed) == sorted(stages)
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
 
