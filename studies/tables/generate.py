@@ -1,4 +1,4 @@
-"""Put numbers and help texts into the docs: tables from results/, docs/cli.md from the commands themselves.
+"""Put numbers and help texts into the docs: tables from results/, docs/reference/cli.md from the commands themselves.
 
 python docs/generate.py           rewrite what has changed
 python docs/generate.py --check   fail, naming the files, when something is stale
@@ -18,6 +18,7 @@ from studies.pooling.report import pooling_table
 from studies.tables.claims import claims
 from studies.tables.languages import consistency, languages_summary, languages_table
 from studies.tables.markdown import read, spread, table
+from studies.tables.parts import fill_parts
 from studies.tables.plots import draw
 from studies.tables.questions import (
     dictionary_coverage,
@@ -272,7 +273,7 @@ def fill(text: str) -> str:
 
 
 def commands() -> str:
-    """docs/cli.md: the help text of every command."""
+    """docs/reference/cli.md: the help text of every command."""
     from rich.console import Console
 
     parts = ["# Command line\n\nMade by `python -m studies.tables.generate` from the commands themselves.\n"]
@@ -311,10 +312,10 @@ def commands() -> str:
 
 def main() -> None:
     pages = {
-        path: fill(path.read_text(encoding="utf-8"))
-        for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+        path: fill(fill_parts(path.read_text(encoding="utf-8")))
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     }
-    pages[ROOT / "docs" / "cli.md"] = commands()
+    pages[ROOT / "docs" / "reference" / "cli.md"] = commands()
     stale = [
         path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]

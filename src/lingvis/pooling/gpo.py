@@ -123,7 +123,7 @@ def lean_to_larger(coefficients: Coefficients, lean: float) -> None:
     """Start a generator as a mean that leans to the larger values: theta_k(n) ~ exp(-lean k / (n - 1)).
 
     The paper does not say how its last layer starts. Drawn at random, the weights may begin on the smallest
-    values, and runs differ more by seed; the evidence is small and in docs/experiments.md. Here ridge
+    values, and runs differ more by seed; the evidence is small and in docs/studies/experiments.md. Here ridge
     regression sets the last layer to give those scores, over sizes up to LEAN_SIZE.
     """
     last = coefficients.decoder.score
