@@ -32,7 +32,7 @@ STAGES = [
     "ray",
     "serve",
     "demo",
-    "cli",
+    "cli __main__",
 ]
 ORDER = {name: position for position, names in enumerate(STAGES) for name in names.split()}
 

@@ -23,7 +23,7 @@ import lingvis
 from lingvis.collection.rerank.second_model import TOP, Reranker, both
 from lingvis.collection.writer.indexer import index_folders
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.evaluate import embed
+from lingvis.evaluation.evaluate import score_pools
 from lingvis.evaluation.metrics import recalls
 from lingvis.evaluation.scorers import Scorer
 from lingvis.files import write_json
@@ -98,7 +98,7 @@ def main() -> None:
     args = parser.parse_args()
     dataset = Dataset.open(args.dataset)
     found = [
-        embed(
+        score_pools(
             [StoredEmbedder.open(Embedder.load(run), dataset)],
             dataset,
             split=args.split,

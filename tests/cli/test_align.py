@@ -94,7 +94,7 @@ def test_table_for_people(
     main(["align", *files, "--out", str(tmp_path / "map"), "--spectral", "--device", "cpu", "--words", "50"])
     out = capsys.readouterr().out
     # Of both files the first 50 words: s0 to s49 and t59 down to t10.
-    assert "32 pairs fitted, 8 other words asked" in out
+    assert "32 pairs fitted, 8 other words measured" in out
     assert "procrustes" in out and "100.0" in out and "rcsls" in out
 
 
@@ -134,8 +134,10 @@ def test_refusals(files: tuple[str, str, str], tmp_path: Path, capsys: pytest.Ca
     out = ("--out", str(tmp_path / "map"))
     assert "no word vectors at nowhere.vec" in failure(capsys, "nowhere.vec", target, dictionary, *out)
     assert "cannot be read" in failure(capsys, source, target, tmp_path / "none.csv", *out)
-    assert "need a dictionary or sentences" in failure(capsys, source, target, *out)
-    assert "need a dictionary or sentences" in failure(capsys, source, target, "--parallel", tmp_path, *out)
+    assert "needs a dictionary or parallel sentences" in failure(capsys, source, target, *out)
+    assert "needs a dictionary or parallel sentences" in failure(
+        capsys, source, target, "--parallel", tmp_path, *out
+    )
     bad = tmp_path / "bad.vec"
     bad.write_text("2 8\na 1 2 3 4 5 6 7 8\nb 1 2 3\n", encoding="utf-8")
     assert "line 3: 3 numbers behind the word" in failure(capsys, str(bad), target, dictionary, *out)

@@ -14,7 +14,7 @@ from lingvis.errors import UserError
 from lingvis.evaluation import ranks as module
 from lingvis.evaluation import scorers
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
-from lingvis.evaluation.scorers import EVERY, Floats, FunctionScores, GivenScores, InnerProduct, MeanScores
+from lingvis.evaluation.scorers import EVERY, Floats, FunctionScores, InnerProduct, MeanScores, ScoreMatrix
 
 
 def naive(scores: NDArray[Any], image_of: NDArray[np.int64]) -> Ranks:
@@ -117,13 +117,13 @@ def test_a_twin_of_the_right_image_counts_against() -> None:
 def test_a_difference_below_the_tolerance_is_a_tie_and_one_above_is_not() -> None:
     for gap, rank in ((0.4e-6, 1), (3e-6, 0)):
         scores = np.array([[0.5, 0.1], [0.5 - gap, 0.9]], dtype=np.float32)
-        found = ranks(GivenScores(scores), np.arange(2))
+        found = ranks(ScoreMatrix(scores), np.arange(2))
         assert found.t2i.tolist() == [rank, 0]
 
 
 def test_the_best_of_several_captions_counts() -> None:
     scores = np.array([[0.1, 0.9, 0.8, 0.7], [0.3, 0.2, 0.4, 0.6]], dtype=np.float32)
-    found = ranks(GivenScores(scores), np.array([0, 0, 1, 1]))
+    found = ranks(ScoreMatrix(scores), np.array([0, 0, 1, 1]))
     assert found.i2t.tolist() == [0, 0]
     assert found.t2i.tolist() == [1, 0, 1, 1]
 
@@ -169,7 +169,7 @@ def test_part_of_an_ensemble_is_the_ensemble_of_parts() -> None:
 
 def test_scores_that_are_no_numbers_never_help() -> None:
     scores = np.array([[0.9, np.nan, 0.1], [0.2, 0.8, np.nan], [0.1, 0.1, 0.7]], dtype=np.float32)
-    found = ranks(GivenScores(scores), np.arange(3))
+    found = ranks(ScoreMatrix(scores), np.arange(3))
     assert found.i2t.tolist() == [1, 1, 0]
     assert found.t2i.tolist() == [0, 1, 1]
 
@@ -177,7 +177,7 @@ def test_scores_that_are_no_numbers_never_help() -> None:
 def test_a_right_answer_without_a_finite_score_is_refused() -> None:
     scores = np.array([[np.nan, 0.1], [0.2, 0.8]], dtype=np.float32)
     with pytest.raises(UserError, match=r"1 of 2 captions have no finite score .* diverged"):
-        ranks(GivenScores(scores), np.arange(2))
+        ranks(ScoreMatrix(scores), np.arange(2))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.model.build import build_tokenizer
 from lingvis.training.build import load_recipe
 from lingvis.training.lessons import Lessons, find_lessons
@@ -146,9 +146,9 @@ def test_a_language_without_annotation_is_learnt(
         overrides=[*SMALL, *plain, "training.epochs=10", "training.sampling.passes=4", *carried],
     )
     assert config["languages"] == ["en", "de"]
-    german = evaluate_runs([tmp_path / "run"], one_language, split="train", languages=["de"])["languages"][
-        "de"
-    ]
+    german = evaluate([tmp_path / "run"], one_language, split="train", languages=["de"]).as_json()[
+        "languages"
+    ]["de"]
     assert german["images"] == 19
     assert german["chance"] < 30
     assert german["mR"] > 50

@@ -21,7 +21,7 @@ from lingvis.collection.stores.contract import Entry, Filter, Floats, Header, Hi
 from lingvis.collection.stores.open import open_store, shown
 from lingvis.data.formats import allow_heic
 from lingvis.errors import UserError, choices
-from lingvis.evaluation.clc.consistency import LearnedConsistency
+from lingvis.evaluation.clc.learned import LearnedConsistency
 from lingvis.model.embedder import Embedder
 from lingvis.text.translators.contract import Translator
 

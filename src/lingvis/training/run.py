@@ -14,7 +14,7 @@ from lingvis import __version__
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device, choose_precision
 from lingvis.errors import UserError
-from lingvis.evaluation.evaluate import evaluate
+from lingvis.evaluation.evaluate import evaluate_models
 from lingvis.features.description import describe_features
 from lingvis.features.store import FeatureStore, without_broken
 from lingvis.files import write_json, write_text
@@ -82,7 +82,7 @@ def train(
     stored = StoredEmbedder(embedder, store)
 
     def validate() -> dict[str, Any]:
-        return evaluate([stored], dataset, split="val", languages=embedder.languages)
+        return evaluate_models([stored], dataset, split="val", languages=embedder.languages).as_json()
 
     plan = Plan(**{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(Plan)})
     optimizer = make_optimizer(task.trained, **recipe.optimizer.model_dump())

@@ -14,10 +14,9 @@ import numpy as np
 from lingvis.collection.stores.contract import Floats, Hit
 from lingvis.collection.stores.exact import ranked
 from lingvis.errors import UserError, choices
-from lingvis.evaluation.clc.consistency import Consistency, combine
+from lingvis.evaluation.clc.base import METHODS, Consistency, combine
 from lingvis.text.translators.contract import Translator
 
-METHODS = ("mean", "learned")
 BLOCK = 200
 
 

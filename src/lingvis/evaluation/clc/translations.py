@@ -9,33 +9,33 @@ import numpy as np
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.pools import Pool
+from lingvis.evaluation.pools import EvaluationPool
 from lingvis.evaluation.scorers import Mask
 
 Translator = Callable[[Sequence[str], str, str], list[str]]
-Translations = Callable[[Pool, str], list[str | None]]
+Translations = Callable[[EvaluationPool, str], list[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A pool in another language; present: bool [texts], elsewhere stands some sentence that means nothing."""
+    """A pool in another language; present: bool [texts], False where a filler stands for a missing translation."""
 
-    pool: Pool
+    pool: EvaluationPool
     present: Mask
 
 
 def parallel_translations(dataset: Dataset) -> Translations:
-    """Sentences of `parallel` are translations of one another; others have none and are refused."""
+    """Translations by the sentences of `parallel`; raises for sentences that are not among them."""
     parallel = {row.image: row.parallel for row in dataset.rows}
 
-    def translate(pool: Pool, target: str) -> list[str | None]:
+    def translate(pool: EvaluationPool, target: str) -> list[str | None]:
         rows = [parallel[pool.images[image]] for image in pool.image_of]
-        strange = sum(row.get(pool.lang) != text for row, text in zip(rows, pool.texts, strict=True))
-        if strange:
+        unknown = sum(row.get(pool.lang) != text for row, text in zip(rows, pool.texts, strict=True))
+        if unknown:
             raise UserError(
-                f"{strange} of {len(rows)} sentences in {pool.lang} of {dataset.path} are not among those of "
-                "`parallel`, so their translations are not known; measure parallel sentences with "
-                "--protocol parallel, or name a --translator"
+                f"{unknown} of {len(rows)} sentences in {pool.lang} of {dataset.path} are not among those of "
+                "`parallel`, so their translations are unknown; measure parallel sentences with `protocol` parallel, "
+                "or name a `translator`"
             )
         return [row.get(target) for row in rows]
 
@@ -43,9 +43,9 @@ def parallel_translations(dataset: Dataset) -> Translations:
 
 
 def machine_translations(translator: Translator) -> Translations:
-    """Each distinct sentence is translated once; an empty answer is none."""
+    """Translations by a machine; each distinct sentence is translated once, an empty result counts as none."""
 
-    def translate(pool: Pool, target: str) -> list[str | None]:
+    def translate(pool: EvaluationPool, target: str) -> list[str | None]:
         distinct = list(dict.fromkeys(pool.texts))
         if target == pool.lang:
             return [*pool.texts]
@@ -58,8 +58,13 @@ def machine_translations(translator: Translator) -> Translations:
     return translate
 
 
-def versions(pool: Pool, languages: Sequence[str], translations: Translations) -> dict[str, Version]:
-    """The pool in each of `languages` that any of its sentences can be had in; every sentence is in at least one."""
+def versions(
+    pool: EvaluationPool, languages: Sequence[str], translations: Translations
+) -> dict[str, Version]:
+    """The pool in each of `languages` that has a translation of any sentence.
+
+    Raises if a sentence has a translation in none of them.
+    """
     made: dict[str, Version] = {}
     problems: list[UserError] = []
     for lang in languages:
@@ -82,19 +87,19 @@ def versions(pool: Pool, languages: Sequence[str], translations: Translations) -
     alone = int((~np.any([version.present for version in made.values()], axis=0)).sum())
     if alone:
         raise UserError(
-            f"{alone} of {len(pool.texts)} sentences in {pool.lang} cannot be had in any of: {', '.join(made)}; "
-            "choose another translator or other languages"
+            f"{alone} of {len(pool.texts)} sentences in {pool.lang} have no translation in any of: {', '.join(made)}; "
+            "choose another `translator` or other `languages`"
         )
     return made
 
 
-def translated(pool: Pool, target: str, translations: Translations) -> Pool:
-    """The pool in one other language, whole."""
+def translated(pool: EvaluationPool, target: str, translations: Translations) -> EvaluationPool:
+    """The pool in one other language; raises if a sentence has no translation."""
     texts = translations(pool, target)
     whole = [text for text in texts if text is not None]
     if len(whole) < len(texts):
         raise UserError(
             f"{len(texts) - len(whole)} of {len(texts)} sentences in {pool.lang} have no translation in {target}; "
-            "leave that language out with --lang, or choose another translator"
+            "choose other `languages` or another `translator`"
         )
     return replace(pool, lang=target, texts=whole)
