@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -80,8 +81,10 @@ def test_help_and_import_stay_light() -> None:
 
 
 def test_public_names() -> None:
-    from lingvis.model.embedder import Embedder
-
-    assert lingvis.load == Embedder.load
-    assert "load" in dir(lingvis)
+    assert dir(lingvis) == sorted(lingvis.__all__)
+    assert lingvis.load == lingvis.Embedder.load
+    for name in set(lingvis.__all__) - {"__version__"}:
+        assert callable(getattr(lingvis, name)), name
+        # A module of the same name would take the place of a function as soon as it is imported.
+        assert importlib.util.find_spec(f"lingvis.{name}") is None, name
     assert not hasattr(lingvis, "nothing")

@@ -161,8 +161,3 @@ def test_a_language_that_no_model_was_trained_on_is_zero_shot(dataset: Dataset, 
     assert {lang: each["zero_shot"] for lang, each in found.items()} == {"en": False, "de": False, "ar": True}
     alone = evaluate_models(models[:1], dataset).as_json()["languages"]
     assert {lang: each["zero_shot"] for lang, each in alone.items()} == {"en": False, "de": True, "ar": True}
-
-
-def test_no_model_is_refused(dataset: Dataset) -> None:
-    with pytest.raises(UserError, match="at least one run"):
-        evaluate_models([], dataset).as_json()

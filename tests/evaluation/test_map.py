@@ -53,7 +53,7 @@ def test_only_one_model_with_inner_products_has_a_map(dataset: Dataset, hashed: 
     for models in ([hashed("a", inner_product=False)], [hashed("a"), hashed("b")]):
         scored = score_pools(models, dataset, languages=["en"])
         with pytest.raises(
-            UserError, match="has no map: .* draw the map of one model with similarity.name = cosine"
+            UserError, match=r"has no map: .* draw the map of one model with similarity.name = cosine"
         ):
             draw_pool(scored, tmp_path / "map.png")
     assert not (tmp_path / "map.png").exists()

@@ -36,7 +36,7 @@ def extract(
     Parameters
     ----------
     backbone: str
-        efficientnet-lite0, -lite1, -lite2, timm:NAME or open_clip:ARCH/PRETRAINED.
+        efficientnet-lite0, efficientnet-lite1, efficientnet-lite2, timm:NAME or open_clip:ARCH/PRETRAINED.
     kind: str
         global: one vector per picture; grid: one per cell; region: one per detected region.
     regions: str

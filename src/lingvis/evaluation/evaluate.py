@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from lingvis import __version__
 from lingvis.data.dataset import Dataset
-from lingvis.errors import UserError
 from lingvis.evaluation import metrics
 from lingvis.evaluation.clc.queries import QueryMethod
 from lingvis.evaluation.metrics import RetrievalScores
@@ -62,8 +61,6 @@ def score_pools(
 
     queries: how queries are translated; None leaves them as they are.
     """
-    if not models:
-        raise UserError("no model to evaluate; give at least one run")
     chosen = find_protocol(protocol) if isinstance(protocol, str) else protocol
     chosen_split = chosen.split(split)
     made = pools(dataset, chosen, chosen_split, languages)

@@ -49,6 +49,8 @@ def evaluate(
     sentences of the first language in a plane. device: cpu or cuda, for models that are not opened yet.
     """
     models = [model] if isinstance(model, Embedder | Path | str) else list(model)
+    if not models:
+        raise UserError("no model to evaluate; give at least one")
     chosen = find_protocol(protocol)
     chosen_split = chosen.split(split)
     options = QueryOptions(

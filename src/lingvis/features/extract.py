@@ -41,7 +41,7 @@ class Encoder(Protocol):
 
 
 def extract(
-    dataset: Dataset,
+    dataset: Dataset | Path | str,
     *,
     backbone: str | Backbone = "efficientnet-lite0",
     kind: str = "grid",
@@ -60,6 +60,7 @@ def extract(
     detections: for regions, whose boxes to use instead of those of the rows (`Dataset.with_regions`).
     spread: gives an encoder that does the same work elsewhere, as on a cluster.
     """
+    dataset = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     if not dataset.images_dir.is_dir():
         raise UserError(
             f"{dataset.path} has no images/ folder, only stored features; there is nothing to extract"
