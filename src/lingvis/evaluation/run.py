@@ -19,11 +19,9 @@ from lingvis.features.store import without_broken
 from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredEmbedder
 
-Model = Embedder | Path | str
-
 
 def evaluate(
-    model: Model | Sequence[Model],
+    model: Embedder | Path | str | Sequence[Embedder | Path | str],
     dataset: Dataset | Path | str,
     *,
     protocol: str = "all",
@@ -80,11 +78,11 @@ def evaluate(
     return report
 
 
-def _load(model: Model, device: str | None) -> Embedder:
+def _load(model: Embedder | Path | str, device: str | None) -> Embedder:
     return model if isinstance(model, Embedder) else Embedder.load(model, device=device)
 
 
-def _folder(model: Model) -> Path:
+def _folder(model: Embedder | Path | str) -> Path:
     if isinstance(model, Embedder):
         raise UserError("`save_consistency` needs the model folder; give its path instead of an opened model")
     return Path(model)
