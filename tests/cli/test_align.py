@@ -1,4 +1,4 @@
-"""`lingvis align` on small files: what it writes, says and refuses."""
+"""`lingvis align` on small files: what it writes, prints and rejects."""
 
 from __future__ import annotations
 
@@ -129,7 +129,9 @@ def test_stored_vectors_and_a_dictionary_from_sentences(
     assert "sentences in both fr and de" in strange
 
 
-def test_refusals(files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_end_in_a_sentence(
+    files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source, target, dictionary = files
     out = ("--out", str(tmp_path / "map"))
     assert "no word vectors at nowhere.vec" in failure(capsys, "nowhere.vec", target, dictionary, *out)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Iterable
 
 import pytest
 from cyclopts import App
@@ -16,22 +17,16 @@ from lingvis.features.detectors import DETECTORS
 from lingvis.new_language.routes import ROUTES
 from lingvis.text.alignment.fit import METHODS as ALIGNMENTS
 from lingvis.text.translators import TRANSLATORS
+from studies.tables.api import command_words
 
 SWITCHES = {"--serve", "--no-serve"}  # the one switch that is on by default
 
 
-def commands(parent: App = app, words: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]:
-    for name in parent:
-        if name.startswith("-"):
-            continue
-        command = parent[name]
-        if command.default_command is None:
-            yield from commands(command, (*words, name))
-        else:
-            yield " ".join((*words, name)), command
-
-
-COMMANDS = dict(commands())
+COMMANDS: dict[str, App] = {
+    " ".join(words): functools.reduce(lambda parent, word: parent[word], words, app)
+    for words in command_words(app)
+    if words
+}
 
 
 def option(command: str, name: str) -> str:

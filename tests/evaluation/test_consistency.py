@@ -91,7 +91,7 @@ def test_scores_and_ranks_equal_a_naive_loop(
         assert found.i2t[image] == before
 
 
-def test_scorers_that_do_not_belong_together_are_refused() -> None:
+def test_scorers_that_do_not_belong_together_are_rejected() -> None:
     mean, present = MeanConsistency(LANGS), np.ones((3, 4), dtype=np.bool_)
     one, other = ScoreMatrix(drawn(0, 2, 4)), ScoreMatrix(drawn(0, 2, 5))
     with pytest.raises(ValueError, match="one shape"):

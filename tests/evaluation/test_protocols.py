@@ -109,7 +109,7 @@ def test_a_language_a_split_may_lack_is_left_out_and_another_is_missed(dataset: 
         pools(dataset, strict, "test")
 
 
-def test_an_empty_split_is_refused(dataset: Dataset) -> None:
+def test_an_empty_split_is_rejected(dataset: Dataset) -> None:
     with pytest.raises(UserError, match="split val"):
         pools(dataset, find_protocol("all"), "val")
 

@@ -254,7 +254,7 @@ def test_mistakes_end_in_a_sentence(parallel: Dataset, hashed: Any) -> None:
         ),
     ],
 )
-def test_the_command_refuses_contradictions_before_it_reads_anything(
+def test_the_command_rejects_contradictions_before_it_reads_anything(
     options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -174,7 +174,7 @@ def test_scores_that_are_no_numbers_never_help() -> None:
     assert found.t2i.tolist() == [0, 1, 1]
 
 
-def test_a_right_answer_without_a_finite_score_is_refused() -> None:
+def test_a_right_answer_without_a_finite_score_is_rejected() -> None:
     scores = np.array([[np.nan, 0.1], [0.2, 0.8]], dtype=np.float32)
     with pytest.raises(UserError, match=r"1 of 2 captions have no finite score .* diverged"):
         ranks(ScoreMatrix(scores), np.arange(2))
@@ -184,19 +184,19 @@ def test_a_right_answer_without_a_finite_score_is_refused() -> None:
     ("image_of", "message"),
     [([0, 1], "shape"), ([0, 1, 3], "within"), ([0, -1, 1], "within"), ([0, 0, 2], "image 1 has no caption")],
 )
-def test_a_map_that_does_not_fit_is_refused(image_of: list[int], message: str) -> None:
+def test_a_map_that_does_not_fit_is_rejected(image_of: list[int], message: str) -> None:
     scorer = InnerProduct(np.zeros((3, 2), dtype=np.float32), np.zeros((3, 2), dtype=np.float32))
     with pytest.raises(ValueError, match=message):
         ranks(scorer, np.asarray(image_of))
 
 
-def test_a_function_with_scores_of_another_shape_is_refused() -> None:
+def test_a_function_with_scores_of_another_shape_is_rejected() -> None:
     scorer = FunctionScores(lambda i, t: (i @ t.T).T, np.ones((3, 2)), np.ones((4, 2)))
     with pytest.raises(ValueError, match=r"expected scores \(3, 4\), got \(4, 3\)"):
         scorer.block(EVERY, EVERY)
 
 
-def test_sides_of_different_dimension_are_refused() -> None:
+def test_sides_of_different_dimension_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"\(3, 2\) and \(3, 4\)"):
         InnerProduct(np.zeros((3, 2), dtype=np.float32), np.zeros((3, 4), dtype=np.float32))
     with pytest.raises(ValueError, match="one shape"):

@@ -110,8 +110,8 @@ def scenes(dataset: Path, /, *, count: int = 3000, seed: int = 0, json: Json = F
     from lingvis.cli.output import print_json
     from lingvis.data.scenes import make_scenes
 
-    dataset_made = make_scenes(dataset, scenes=count, seed=seed)
+    made = make_scenes(dataset, scenes=count, seed=seed)
     if json:
-        print_json({"images": len(dataset_made.rows), "languages": dataset_made.languages})
+        print_json({"images": len(made.rows), "languages": made.languages})
     else:
-        print(f"{dataset}: {len(dataset_made.rows)} scenes, languages: {', '.join(dataset_made.languages)}")
+        print(f"{dataset}: {len(made.rows)} scenes, languages: {', '.join(made.languages)}")

@@ -117,7 +117,7 @@ def detect(
     from lingvis.data.dataset import Dataset
     from lingvis.features.detect import detect as run
 
-    made = run(
+    manifest = run(
         Dataset.open(dataset),
         detector,
         labels=labels,
@@ -128,9 +128,9 @@ def detect(
         force=force,
     )
     if json:
-        print_json(made.model_dump(mode="json"))
+        print_json(manifest.model_dump(mode="json"))
         return
-    _print_detections(dataset / "detections" / name, made)
+    _print_detections(dataset / "detections" / name, manifest)
 
 
 @app.command
@@ -163,18 +163,22 @@ def join(
     from lingvis.data.dataset import Dataset
     from lingvis.pseudo.join import join as run
 
-    made = run(Dataset.open(dataset), detections, name=name, wordnet=wordnet, most=most, force=force)
+    manifest = run(Dataset.open(dataset), detections, name=name, wordnet=wordnet, most=most, force=force)
     if json:
-        print_json(made.model_dump(mode="json"))
+        print_json(manifest.model_dump(mode="json"))
         return
-    _print_detections(dataset / "detections" / name, made)
+    _print_detections(dataset / "detections" / name, manifest)
 
 
-def _print_detections(folder: Path, made: Detections) -> None:
-    print(f"{folder}: {made.regions} regions in {made.pictures} pictures, none in {made.empty} of them")
-    frequent = [f"{label} {count}" for label, count in list(made.labels.items())[:10]]
-    print(f"  {len(made.labels)} labels: {', '.join(frequent)}{' ...' if len(made.labels) > 10 else ''}")
-    for broken in made.broken:
+def _print_detections(folder: Path, manifest: Detections) -> None:
+    print(
+        f"{folder}: {manifest.regions} regions in {manifest.pictures} pictures, none in {manifest.empty} of them"
+    )
+    frequent = [f"{label} {count}" for label, count in list(manifest.labels.items())[:10]]
+    print(
+        f"  {len(manifest.labels)} labels: {', '.join(frequent)}{' ...' if len(manifest.labels) > 10 else ''}"
+    )
+    for broken in manifest.broken:
         print(f"  broken, without regions: {broken.image}: {broken.reason}")
 
 

@@ -63,24 +63,26 @@ def score_pools(
     """
     chosen = find_protocol(protocol) if isinstance(protocol, str) else protocol
     chosen_split = chosen.split(split)
-    made = pools(dataset, chosen, chosen_split, languages)
+    measured = pools(dataset, chosen, chosen_split, languages)
     if queries is None:
-        return ScoredPools(models, dataset, chosen, chosen_split, made, scorers(models, made))
-    combined, details = _translate(models, made, queries)
-    return ScoredPools(models, dataset, chosen, chosen_split, made, combined, details)
+        return ScoredPools(models, dataset, chosen, chosen_split, measured, scorers(models, measured))
+    combined, details = _translate(models, measured, queries)
+    return ScoredPools(models, dataset, chosen, chosen_split, measured, combined, details)
 
 
 def _translate(
-    models: Sequence[MeasuredModel], made: Sequence[EvaluationPool], queries: QueryMethod
+    models: Sequence[MeasuredModel], measured: Sequence[EvaluationPool], queries: QueryMethod
 ) -> tuple[list[Scorer], QueryScorers]:
     """Scorers of the translated queries and of the sentences alone; everything is encoded once."""
-    known = [pool for pool in made if all(pool.lang in model.languages for model in models)]
-    translated = [queries.translate(pool) for pool in made]
+    known = [pool for pool in measured if all(pool.lang in model.languages for model in models)]
+    translated = [queries.translate(pool) for pool in measured]
     rest = iter(scorers(models, [*known, *(pool for each in translated for pool in each.pools)]))
     single = {pool.lang: next(rest) for pool in known}
     combined = [each.combine([next(rest) for _ in each.pools]) for each in translated]
     languages = [[pool.lang for pool in each.pools] for each in translated]
-    return combined, QueryScorers(queries.description, languages, [single.get(pool.lang) for pool in made])
+    return combined, QueryScorers(
+        queries.description, languages, [single.get(pool.lang) for pool in measured]
+    )
 
 
 def measure(scored: ScoredPools) -> Report:

@@ -38,10 +38,10 @@ def pools(
     """The pools of `languages` (those of the protocol when None); raises if the dataset does not fit."""
     sentences = _sentences(dataset, protocol, split)
     chosen = _languages(dataset, protocol, split, sentences, languages)
-    made = [_pool(sentences, lang, protocol) for lang in chosen]
-    for pool in made:
+    checked = [_pool(sentences, lang, protocol) for lang in chosen]
+    for pool in checked:
         _check(pool, dataset, protocol, split)
-    return made
+    return checked
 
 
 def languages_in(dataset: Dataset, protocol: EvaluationProtocol, split: str) -> list[str]:

@@ -53,7 +53,7 @@ def fit(languages: Sequence[str], scores: Sequence[FitScores]) -> FitResult:
     win, as they do for a weak model, scores that shrink to nothing would have a lower loss than any good order.
     """
     start = LearnedConsistency.start(languages)
-    data = [(torch.from_numpy(each.scores), torch.from_numpy(each.image_of)) for each in scores]
+    data = [(torch.from_numpy(part.scores), torch.from_numpy(part.image_of)) for part in scores]
     before = _loss(torch.from_numpy(start.hidden), torch.from_numpy(start.out), data).item()
     best = FitResult(start, 0.0, 0, before, before)
     for rate in RATES:

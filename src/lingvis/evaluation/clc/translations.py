@@ -49,11 +49,11 @@ def machine_translations(translator: Translator) -> Translations:
         distinct = list(dict.fromkeys(pool.texts))
         if target == pool.lang:
             return [*pool.texts]
-        made = translator(distinct, pool.lang, target)
-        if len(made) != len(distinct):
-            raise ValueError(f"the translator gave {len(made)} sentences for {len(distinct)}")
-        found = dict(zip(distinct, made, strict=True))
-        return [found[text] if found[text].strip() else None for text in pool.texts]
+        results = translator(distinct, pool.lang, target)
+        if len(results) != len(distinct):
+            raise ValueError(f"the translator gave {len(results)} sentences for {len(distinct)}")
+        translation_of = dict(zip(distinct, results, strict=True))
+        return [translation_of[text] if translation_of[text].strip() else None for text in pool.texts]
 
     return translate
 
@@ -65,7 +65,7 @@ def versions(
 
     Raises if a sentence has a translation in none of them.
     """
-    made: dict[str, Version] = {}
+    by_language: dict[str, Version] = {}
     problems: list[UserError] = []
     for lang in languages:
         try:
@@ -77,20 +77,20 @@ def versions(
         if filler is not None:
             present = np.asarray([text is not None for text in texts])
             filled = [filler if text is None else text for text in texts]
-            made[lang] = Version(replace(pool, lang=lang, texts=filled), present)
-    if not set(made) - {pool.lang}:
+            by_language[lang] = Version(replace(pool, lang=lang, texts=filled), present)
+    if not set(by_language) - {pool.lang}:
         raise (
             problems[0]
             if problems
             else UserError(f"no sentence in {pool.lang} has a translation in any of: {', '.join(languages)}")
         )
-    alone = int((~np.any([version.present for version in made.values()], axis=0)).sum())
-    if alone:
+    missing = int((~np.any([version.present for version in by_language.values()], axis=0)).sum())
+    if missing:
         raise UserError(
-            f"{alone} of {len(pool.texts)} sentences in {pool.lang} have no translation in any of: {', '.join(made)}; "
-            "choose another `translator` or other `languages`"
+            f"{missing} of {len(pool.texts)} sentences in {pool.lang} have no translation in any of: "
+            f"{', '.join(by_language)}; choose another `translator` or other `languages`"
         )
-    return made
+    return by_language
 
 
 def translated(pool: EvaluationPool, target: str, translations: Translations) -> EvaluationPool:

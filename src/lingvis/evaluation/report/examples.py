@@ -70,15 +70,15 @@ def examples(
 
     queries: number per language and direction; same: number of images with a query in every language.
     """
-    made: list[Example] = []
+    drawn: list[Example] = []
     for pool, scorer in zip(scored.pools, scored.scorers, strict=True):
         rng = np.random.default_rng([seed, *pool.lang.encode()])
         for text in _draw(rng, len(pool.texts), queries):
-            made.append(_from_text(pool, scorer, text, top))
+            drawn.append(_from_text(pool, scorer, text, top))
         for image in _draw(rng, len(pool.images), queries):
-            made.append(_from_image(pool, scorer, image, top))
+            drawn.append(_from_image(pool, scorer, image, top))
     return Examples(
-        tuple(made), seed, scored.dataset.images_dir, tuple(_same_queries(scored, same, top, seed))
+        tuple(drawn), seed, scored.dataset.images_dir, tuple(_same_queries(scored, same, top, seed))
     )
 
 

@@ -1,4 +1,4 @@
-"""A page of results that stands alone: scores, a chart, and example queries with right and wrong answers."""
+"""A self-contained page of results: scores, a chart, and example queries with right and wrong answers."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _rank(example: Example) -> str:
 
 
 def _picture(file: Path, name: str) -> str:
-    """The thumbnail; the name where there is no picture to read (a dataset of features alone)."""
+    """The thumbnail; the name where there is no picture to read (a dataset with features only)."""
     from lingvis.data.images import small_picture
 
     source = small_picture(file)

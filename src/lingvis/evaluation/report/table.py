@@ -86,12 +86,12 @@ def summary(report: Report) -> str:
 
 def table(report: Report) -> Table:
     """A table for the terminal; headings of two lines keep it within 80 columns."""
-    made = Table(title=heading(report), caption=summary(report), box=box.SIMPLE_HEAD, padding=0)
+    shown = Table(title=heading(report), caption=summary(report), box=box.SIMPLE_HEAD, padding=0)
     for number, name in enumerate(columns(report)):
-        made.add_column(name.replace(" ", "\n"), justify="right" if number else "left", no_wrap=True)
+        shown.add_column(name.replace(" ", "\n"), justify="right" if number else "left", no_wrap=True)
     for row in rows(report):
-        made.add_row(*row)
-    return made
+        shown.add_row(*row)
+    return shown
 
 
 def print_report(report: Report) -> None:
