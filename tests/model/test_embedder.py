@@ -163,7 +163,7 @@ def test_a_model_measures_the_languages_it_shares_with_the_protocol(tmp_path: Pa
     assert {lang: found["zero_shot"] for lang, found in asked.items()} == {"de": True, "ja": False}
     other = write_model(tmp_path / "other", describe_features(write_features(dataset)), ["ko"])
     with pytest.raises(
-        UserError, match=r"it finds: de, en, trained on: ko; .* --lang to measure it zero-shot"
+        UserError, match=r"it finds: de, en, trained on: ko; .* `languages` to measure it zero-shot"
     ):
         evaluate([other], dataset.path, protocol="flickr8k-ml").as_json()
 
