@@ -14,7 +14,7 @@ from typing import Any
 
 import lingvis
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.training.loop.log import read_log
@@ -39,9 +39,9 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> dict[str, Any]
         "resolved": config.recipe,
     }
     if not args.validation_only:
-        report = evaluate_runs(
+        report = evaluate(
             [folder], args.dataset, protocol=args.protocol, split="test", device=args.device
-        )
+        ).as_json()
         record["test"] = {key: report[key] for key in ("protocol", "split", "languages", "A", "HA")}
     return record
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ STAGES = [
     "ray",
     "serve",
     "demo",
-    "cli",
+    "cli __main__",
 ]
 MODEL = Path(__file__).parent / "model" / "format-1" / "model"
 LATER = STAGES[STAGES.index("model") + 1 :]
@@ -94,8 +95,10 @@ print([name for name in sys.modules if name.startswith("lingvis.") and name.spli
 
 
 def test_public_names() -> None:
-    from lingvis.model.embedder import Embedder
-
-    assert lingvis.load == Embedder.load
-    assert "load" in dir(lingvis)
+    assert dir(lingvis) == sorted(lingvis.__all__)
+    assert lingvis.load == lingvis.Embedder.load
+    for name in set(lingvis.__all__) - {"__version__"}:
+        assert callable(getattr(lingvis, name)), name
+        # A module of the same name would take the place of a function as soon as it is imported.
+        assert importlib.util.find_spec(f"lingvis.{name}") is None, name
     assert not hasattr(lingvis, "nothing")

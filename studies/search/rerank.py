@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import lingvis
 from lingvis.collection.rerank.second_model import SecondModel, joint_scores
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.evaluate import embed
+from lingvis.evaluation.evaluate import score_pools
 from lingvis.evaluation.metrics import recalls
 from lingvis.evaluation.scorers import Scorer
 from lingvis.files import write_json
@@ -97,7 +97,7 @@ def main() -> None:
     args = parser.parse_args()
     dataset = Dataset.open(args.dataset)
     found = [
-        embed(
+        score_pools(
             [StoredImages.open(Embedder.load(run), dataset)],
             dataset,
             split=args.split,

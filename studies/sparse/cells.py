@@ -12,7 +12,7 @@ from typing import Any
 import lingvis
 from lingvis.data.dataset import Dataset
 from lingvis.data.sparse import draw_sparse
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.features.store import FeatureStore
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
@@ -152,9 +152,9 @@ class Cell:
             dataset_sha256=setting.dataset_sha256,
             device=setting.device,
         )
-        report = evaluate_runs(
+        report = evaluate(
             [folder], setting.dataset, split="test", languages=[setting.lang], device=setting.device
-        )
+        ).as_json()
         found = report["languages"][setting.lang]
         record = {
             **self.conditions(),

@@ -15,6 +15,7 @@ from pathlib import Path
 from lingvis.cli.app import app
 from lingvis.files import write_text
 from studies.pooling.report import pooling_table
+from studies.tables.api import command_words, python_reference
 from studies.tables.claims import claims
 from studies.tables.languages import consistency, languages_summary, languages_table
 from studies.tables.markdown import read, spread, table
@@ -277,30 +278,7 @@ def commands() -> str:
     from rich.console import Console
 
     parts = ["# Command line\n\nMade by `python -m studies.tables.generate` from the commands themselves.\n"]
-    for words in (
-        [],
-        ["demo"],
-        ["data", "import"],
-        ["data", "show"],
-        ["data", "scenes"],
-        ["features", "extract"],
-        ["features", "detect"],
-        ["features", "join"],
-        ["features", "labels"],
-        ["vectors", "train"],
-        ["vectors", "import"],
-        ["vectors", "show"],
-        ["align"],
-        ["recipes", "list"],
-        ["recipes", "show"],
-        ["train"],
-        ["evaluate"],
-        ["suggest"],
-        ["add-language"],
-        ["index"],
-        ["search"],
-        ["serve"],
-    ):
+    for words in command_words(app):
         console = Console(width=100, record=True, file=open("/dev/null", "w"), force_terminal=False)  # noqa: SIM115
         app.help_print(words, console=console)
         text = "\n".join(line.rstrip() for line in console.export_text().splitlines())
@@ -316,6 +294,7 @@ def main() -> None:
         for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     }
     pages[ROOT / "docs" / "reference" / "cli.md"] = commands()
+    pages[ROOT / "docs" / "reference" / "python.md"] = python_reference()
     stale = [
         path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import lingvis
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.model.folder import ModelConfig
@@ -165,9 +165,9 @@ class Cell:
         setting = self.setting
         folder = setting.work / setting.pair / self.name
         config = setting.trained(METHODS[self.method].recipe, folder, self.overrides())
-        report = evaluate_runs(
+        report = evaluate(
             [folder], setting.dataset, split=setting.split, languages=[setting.target], device=setting.device
-        )
+        ).as_json()
         epochs = [row for row in read_log(folder) if row["kind"] == "val"]
         found = report["languages"][setting.target]
         record = {

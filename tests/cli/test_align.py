@@ -1,4 +1,4 @@
-"""`lingvis align` on small files: what it writes, says and refuses."""
+"""`lingvis align` on small files: what it writes, prints and rejects."""
 
 from __future__ import annotations
 
@@ -129,13 +129,17 @@ def test_stored_vectors_and_a_dictionary_from_sentences(
     assert "sentences in both fr and de" in strange
 
 
-def test_refusals(files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_end_in_a_sentence(
+    files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source, target, dictionary = files
     out = ("--out", str(tmp_path / "map"))
     assert "no word vectors at nowhere.vec" in failure(capsys, "nowhere.vec", target, dictionary, *out)
     assert "cannot be read" in failure(capsys, source, target, tmp_path / "none.csv", *out)
-    assert "need a dictionary or sentences" in failure(capsys, source, target, *out)
-    assert "need a dictionary or sentences" in failure(capsys, source, target, "--parallel", tmp_path, *out)
+    assert "needs a dictionary or parallel sentences" in failure(capsys, source, target, *out)
+    assert "needs a dictionary or parallel sentences" in failure(
+        capsys, source, target, "--parallel", tmp_path, *out
+    )
     bad = tmp_path / "bad.vec"
     bad.write_text("2 8\na 1 2 3 4 5 6 7 8\nb 1 2 3\n", encoding="utf-8")
     assert "line 3: 3 numbers after the word" in failure(capsys, str(bad), target, dictionary, *out)

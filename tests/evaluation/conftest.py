@@ -69,7 +69,7 @@ class HashedModel:
 
 
 def row(number: int, split: str = "test") -> dict[str, Any]:
-    """en: two captions an image; de: one or three, from image 2 on; ar: one; parallel: en and fr, from 4 on."""
+    """en: two captions per image; de: one or three, from image 2 on; ar: one; parallel: en and fr, from 4 on."""
     captions = {"en": [f"first of {number}", f"second of {number}"], "ar": [f"صورة {number}"]}
     if number >= 2:
         captions["de"] = [f"Bild {which} von {number}" for which in range(1 + 2 * (number % 2))]

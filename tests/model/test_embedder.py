@@ -18,7 +18,7 @@ from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
 from lingvis.errors import UserError
 from lingvis.evaluation.protocols import PROTOCOLS, EvaluationProtocol
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.features.backbones import Preprocessing
 from lingvis.features.description import Features, describe_features
 from lingvis.features.extract import extract
@@ -143,7 +143,7 @@ def test_missing_features_come_with_the_command_that_makes_them(dataset: Dataset
     ):
         model = write_model(tmp_path / name, made.model_copy(update=changes))
         with pytest.raises(UserError) as caught:
-            evaluate_runs([model], dataset.path, device="cpu")
+            evaluate([model], dataset.path, device="cpu").as_json()
         command = f"lingvis features extract {dataset.path} --backbone efficientnet-lite0 {options}"
         assert str(caught.value).endswith(f"which model {name} needs; extract them with: {command}")
 
@@ -154,7 +154,7 @@ def test_missing_imported_features_are_not_promised(dataset: Dataset, tmp_path: 
     with pytest.raises(
         UserError, match="import the same toy features into features/toy-global of the dataset"
     ):
-        evaluate_runs([model], elsewhere.path)
+        evaluate([model], elsewhere.path).as_json()
 
 
 def test_a_model_measures_the_languages_it_shares_with_the_protocol(tmp_path: Path) -> None:
@@ -162,15 +162,15 @@ def test_a_model_measures_the_languages_it_shares_with_the_protocol(tmp_path: Pa
         tmp_path / "data", captions={"en": ["word{} of {}"], "ja": ["絵 {}"], "de": ["Wort {}"]}
     )
     model = write_model(tmp_path / "run", describe_features(write_features(dataset)), ["ja", "en"])
-    assert list(evaluate_runs([model], dataset.path)["languages"]) == ["ja", "en"]
-    assert list(evaluate_runs([model], dataset.path, protocol="flickr8k-ml")["languages"]) == ["en"]
-    asked = evaluate_runs([model], dataset.path, languages=["de", "ja"])["languages"]
+    assert list(evaluate([model], dataset.path).as_json()["languages"]) == ["ja", "en"]
+    assert list(evaluate([model], dataset.path, protocol="flickr8k-ml").as_json()["languages"]) == ["en"]
+    asked = evaluate([model], dataset.path, languages=["de", "ja"]).as_json()["languages"]
     assert {lang: found["zero_shot"] for lang, found in asked.items()} == {"de": True, "ja": False}
     other = write_model(tmp_path / "other", describe_features(write_features(dataset)), ["ko"])
     with pytest.raises(
-        UserError, match=r"it finds: de, en, trained on: ko; .* --lang to measure it zero-shot"
+        UserError, match=r"it finds: de, en, trained on: ko; .* `languages` to measure it zero-shot"
     ):
-        evaluate_runs([other], dataset.path, protocol="flickr8k-ml")
+        evaluate([other], dataset.path, protocol="flickr8k-ml").as_json()
 
 
 def test_translations_alone_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_translations_alone_are_measured(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(PROTOCOLS, "small", small)
     dataset = write_dataset(tmp_path / "data", parallel={"en": "word{} of {}", "fr": "mot {}"})
     model = write_model(tmp_path / "run", describe_features(write_features(dataset)), ["en", "de"])
-    found = evaluate_runs([model], dataset.path, protocol="small")["languages"]
+    found = evaluate([model], dataset.path, protocol="small").as_json()["languages"]
     assert {lang: each["captions"] for lang, each in found.items()} == {"en": COUNT}
 
 
@@ -189,9 +189,9 @@ def test_an_ensemble_leaves_out_what_is_broken_for_any_model(
         write_model(tmp_path / name, describe_features(write_features(dataset, name, [number])))
         for name, number in (("a", 1), ("b", 4))
     ]
-    assert evaluate_runs(runs, dataset.path)["languages"]["en"]["images"] == COUNT - 2
+    assert evaluate(runs, dataset.path).as_json()["languages"]["en"]["images"] == COUNT - 2
     assert "note: 2 broken pictures" in capsys.readouterr().err
-    assert evaluate_runs(runs[1:], dataset.path)["languages"]["en"]["images"] == COUNT - 1
+    assert evaluate(runs[1:], dataset.path).as_json()["languages"]["en"]["images"] == COUNT - 1
 
 
 def test_sentences_and_languages_must_be_lists_that_fit(run: Path) -> None:

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -280,18 +279,3 @@ def test_tables_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path) ->
     for name, some in (("all", found), ("tags", found[:1]), ("learnt", found[1:])):
         draw_curve(some, tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
-
-
-def test_pairs_that_meet_lie_close_on_the_map(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-    from lingvis.evaluation.report.map import draw_map
-
-    generator = np.random.default_rng(0)
-    images = generator.normal(size=(40, 16)).astype(np.float32)
-    near = images + generator.normal(0, 0.1, images.shape).astype(np.float32)
-    assert draw_map(images, near, tmp_path / "near.png") < 0.3
-    assert draw_map(images, near[::-1], tmp_path / "far.png") > 0.7
-    with Image.open(tmp_path / "near.png") as picture:
-        colours = np.asarray(picture.convert("RGB")).reshape(-1, 3).astype(int)
-    blue, red = (colours[:, 2] - colours[:, 0] > 60).sum(), (colours[:, 0] - colours[:, 2] > 60).sum()
-    assert blue > 500 and red > 500

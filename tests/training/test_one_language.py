@@ -8,7 +8,7 @@ import pytest
 
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.model.build import build_tokenizer
 from lingvis.terms.base import AUTHORED, Origin
 from lingvis.training.run import train
@@ -137,9 +137,7 @@ def test_a_language_without_annotation_is_learnt(
         overrides=[*SMALL, *plain, "training.epochs=10", "training.sampling.passes=4", *carried],
     )
     assert made.embedder.languages == ["en", "de"]
-    german = evaluate_runs([tmp_path / "run"], one_language, split="train", languages=["de"])["languages"][
-        "de"
-    ]
-    assert german["images"] == 19
-    assert german["chance"] < 30
-    assert german["mR"] > 50
+    german = evaluate(tmp_path / "run", one_language, split="train", languages=["de"]).languages["de"]
+    assert german.images == 19
+    assert german.chance < 30
+    assert german.mR > 50

@@ -18,10 +18,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from lingvis.cli.runs import train as command_train
+from lingvis.cli.train import train as command_train
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.features.store import FeatureStore
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.card import describe_sizes
@@ -141,8 +141,8 @@ def test_every_recipe_trains_saves_and_loads(
     store = FeatureStore.open(rich_dataset / "features" / "toy-grid")
     sets = [store[row] for row in range(5)]
     np.testing.assert_array_equal(model.encode_features(sets), made.embedder.encode_features(sets))
-    measured = evaluate_runs([moved], rich_dataset, split="val", languages=model.languages)
-    found = [each["mR"] for each in measured["languages"].values()]
+    measured = evaluate(moved, rich_dataset, split="val", languages=model.languages)
+    found = [each.mR for each in measured.languages.values()]
     assert np.mean(found) == pytest.approx(config.training.validation_mR)
     # Terms and objectives are trained but not kept; a frozen BERT and frozen vectors are kept but not trained.
     prefixes = tuple(
@@ -239,15 +239,15 @@ def test_a_trained_model_finds_what_it_was_taught(toy_dataset: Path, tmp_path: P
         overrides=[*REGION, "training.epochs=40", "optimizer.lr=5e-3", "data.languages=[]"],
     ).config
     assert config.languages == ["en", "de"]
-    report = evaluate_runs([tmp_path / "run"], toy_dataset, page=tmp_path / "page.html")
-    found = [each[way]["R@1"] for each in report["languages"].values() for way in ("i2t", "t2i")]
+    report = evaluate(tmp_path / "run", toy_dataset, page=tmp_path / "page.html")
+    found = [way["R@1"] for each in report.languages.values() for way in (each.i2t, each.t2i)]
     assert min(found) > 40  # 8 test pictures: chance is 12.5
     assert np.mean(found) > 60
     assert "<svg" in (tmp_path / "page.html").read_text()
     curve = [record["mR"] for record in read_log(tmp_path / "run") if record["kind"] == "val"]
     assert max(curve) == pytest.approx(config.training.validation_mR)
-    again = evaluate_runs([tmp_path / "run"], toy_dataset, split="val")
-    assert again["A"] == pytest.approx(max(curve))  # the stored model is the one that was selected
+    again = evaluate(tmp_path / "run", toy_dataset, split="val")
+    assert pytest.approx(max(curve)) == again.A  # the stored model is the one that was selected
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:

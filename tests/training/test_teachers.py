@@ -12,7 +12,7 @@ import torch
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.features.store import FeatureStore
 from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
@@ -155,10 +155,10 @@ def test_a_taught_model_learns_and_is_loaded_again(
         overrides=taught(teachers, "training.epochs=8"),
         device="cpu",
     ).config
-    found = evaluate_runs([tmp_path / "run"], one_language, split="val", device="cpu")["languages"]
-    mean = sum(each["mR"] for each in found.values()) / len(found)
+    found = evaluate(tmp_path / "run", one_language, split="val", device="cpu").languages
+    mean = sum(each.mR for each in found.values()) / len(found)
     assert mean == pytest.approx(config.training.validation_mR)
-    assert mean > sum(each["chance"] for each in found.values()) / len(found)
+    assert mean > sum(each.chance for each in found.values()) / len(found)
 
 
 def test_a_found_sentence_counts_once_for_the_vocabulary(one_language: Path, teachers: list[Path]) -> None:

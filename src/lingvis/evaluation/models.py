@@ -1,4 +1,4 @@
-"""What evaluation asks of a model, and the embedding of a pool with nothing embedded twice."""
+"""The interface of a model for evaluation, and the encoding of pools with nothing encoded twice."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lingvis.errors import UserError
-from lingvis.evaluation.pools import Pool
+from lingvis.evaluation.pools import EvaluationPool
 from lingvis.evaluation.scorers import Floats, FunctionScores, InnerProduct, MeanScores, Scorer
 from lingvis.evaluation.sets import SetScores, VectorSets
 
-SETS_AT_ONCE = 256  # of a model that pools nothing: they are padded before they are packed
+SETS_AT_ONCE = 256  # of a model without pooling: they are padded before they are packed
 
 
 class MeasuredModel(Protocol):
@@ -62,13 +62,13 @@ class ImageSource(Protocol):
         ...
 
 
-def scorers(sources: Sequence[ImageSource], pools: Sequence[Pool]) -> list[Scorer]:
+def scorers(sources: Sequence[ImageSource], pools: Sequence[EvaluationPool]) -> list[Scorer]:
     """One scorer per pool, the mean over models; each image and each distinct sentence is encoded once."""
     by_model = [_scorers_of(source, pools) for source in sources]
     return [each[0] if len(each) == 1 else MeanScores(each) for each in zip(*by_model, strict=True)]
 
 
-def _scorers_of(source: ImageSource, pools: Sequence[Pool]) -> list[Scorer]:
+def _scorers_of(source: ImageSource, pools: Sequence[EvaluationPool]) -> list[Scorer]:
     model = source.model
     names = list(dict.fromkeys(name for pool in pools for name in pool.images))
     images = _embed(model, "images", names, source.encode)
@@ -86,7 +86,7 @@ def _scorers_of(source: ImageSource, pools: Sequence[Pool]) -> list[Scorer]:
     return made
 
 
-def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[Pool]) -> _Table:
+def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[EvaluationPool]) -> _Table:
     """The distinct sentences of all pools in one language."""
     texts = list(dict.fromkeys(text for pool in pools if pool.lang == lang for text in pool.texts))
     return _embed(
@@ -97,7 +97,7 @@ def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[Pool]) -> _Tab
 def _embed(
     model: MeasuredModel, what: str, keys: list[str], embed: Callable[[Sequence[str]], Floats]
 ) -> _Table:
-    """All at once; sets of vectors some at a time, short sentences with short ones, and packed."""
+    """Encode all at once; sets of vectors in portions of sentences of similar length, packed."""
     if model.pooled:
         return _Table(keys, _finite(model, what, embed(keys), len(keys)))
     keys = sorted(keys, key=len)
@@ -107,7 +107,7 @@ def _embed(
 
 
 class _Table:
-    """Embeddings by name or sentence; those of the same list are made once and shared."""
+    """Embeddings by name or sentence; the array of one list of keys is made once and shared."""
 
     def __init__(self, keys: Sequence[str], emb: Floats | VectorSets) -> None:
         self._emb = emb

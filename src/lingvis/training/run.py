@@ -15,7 +15,7 @@ from lingvis import __version__
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device
 from lingvis.errors import UserError
-from lingvis.evaluation.evaluate import evaluate
+from lingvis.evaluation.evaluate import evaluate_models
 from lingvis.features.store import FeatureStore, without_broken
 from lingvis.files import write_json, write_text
 from lingvis.hardware import processor_name
@@ -83,7 +83,7 @@ def train(
     stored = StoredImages(run.embedder, store)
 
     def validate() -> dict[str, Any]:
-        return evaluate([stored], opened, split="val", languages=run.embedder.languages)
+        return evaluate_models([stored], opened, split="val", languages=run.embedder.languages).as_json()
 
     plan = Plan(**{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(Plan)})
     optimizer = make_optimizer(run.task.trained, **recipe.optimizer.model_dump())

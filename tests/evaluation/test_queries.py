@@ -14,11 +14,12 @@ from PIL import Image
 from lingvis.cli import main
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.clc.choose import Asked, choose_reading
-from lingvis.evaluation.clc.consistency import LearnedConsistency, MeanConsistency
-from lingvis.evaluation.clc.reading import TranslatedTo, WithTranslations
+from lingvis.evaluation.clc.learned import LearnedConsistency
+from lingvis.evaluation.clc.mean import MeanConsistency
+from lingvis.evaluation.clc.options import QueryOptions, choose_query_method
+from lingvis.evaluation.clc.queries import ConsistentQueries, TranslatedQueries
 from lingvis.evaluation.clc.translations import machine_translations, parallel_translations
-from lingvis.evaluation.evaluate import embed, evaluate, measure
+from lingvis.evaluation.evaluate import evaluate_models, measure, score_pools
 from lingvis.evaluation.protocols import EvaluationProtocol
 from lingvis.evaluation.report.examples import examples
 from lingvis.evaluation.report.page import write_page
@@ -50,8 +51,8 @@ def parallel(tmp_path: Path) -> Dataset:
     return Dataset.open(folder)
 
 
-def mean_of(dataset: Dataset, languages: Sequence[str] = LANGS) -> WithTranslations:
-    return WithTranslations(
+def mean_of(dataset: Dataset, languages: Sequence[str] = LANGS) -> ConsistentQueries:
+    return ConsistentQueries(
         MeanConsistency(languages),
         parallel_translations(dataset),
         {"consistency": "mean", "translations": "parallel"},
@@ -60,8 +61,8 @@ def mean_of(dataset: Dataset, languages: Sequence[str] = LANGS) -> WithTranslati
 
 def test_every_language_is_scored_by_the_mean_over_its_translations(parallel: Dataset, hashed: Any) -> None:
     model = hashed(languages=LANGS, noise=2.5)
-    report = evaluate([model], parallel, protocol=PARALLEL, reading=mean_of(parallel))
-    plain = evaluate([hashed(languages=LANGS, noise=2.5)], parallel, protocol=PARALLEL)
+    report = evaluate_models([model], parallel, protocol=PARALLEL, queries=mean_of(parallel)).as_json()
+    plain = evaluate_models([hashed(languages=LANGS, noise=2.5)], parallel, protocol=PARALLEL).as_json()
     assert len(model.asked_texts) == len(set(model.asked_texts)) == 30 + 29 + 30
     assert len(model.asked_images) == 30
 
@@ -89,32 +90,34 @@ def test_a_language_that_the_model_does_not_know_is_read_through_its_translation
 ) -> None:
     model = hashed(languages=["en", "fr"])
     reading = mean_of(parallel, ["en", "fr"])
-    found = evaluate([model], parallel, protocol=PARALLEL, languages=["de"], reading=reading)["languages"][
-        "de"
-    ]
+    found = evaluate_models(
+        [model], parallel, protocol=PARALLEL, languages=["de"], queries=reading
+    ).as_json()["languages"]["de"]
     assert {lang for lang, _ in model.asked_texts} == {"en", "fr"}
     assert (found["single"], found["zero_shot"], found["read_in"]) == (None, False, ["en", "fr"])
 
 
 def test_translated_queries_are_scored_in_the_other_language(parallel: Dataset, hashed: Any) -> None:
     model = hashed(languages=["en"], noise=2.5)
-    reading = TranslatedTo("en", parallel_translations(parallel), {"translations": "parallel"})
-    report = evaluate([model], parallel, protocol=PARALLEL, reading=reading)
-    english = evaluate([hashed(languages=["en"], noise=2.5)], parallel, protocol=PARALLEL, languages=["en"])
-    found = report["languages"]
+    reading = TranslatedQueries("en", parallel_translations(parallel), {"translations": "parallel"})
+    measured = evaluate_models([model], parallel, protocol=PARALLEL, queries=reading)
+    english = evaluate_models(
+        [hashed(languages=["en"], noise=2.5)], parallel, protocol=PARALLEL, languages=["en"]
+    ).as_json()
+    found = measured.as_json()["languages"]
     assert list(found) == ["en", "de", "fr"]
     assert found["fr"]["t2i"] == english["languages"]["en"]["t2i"]
     assert {lang for lang, _ in model.asked_texts} == {"en"}
     assert [each["read_in"] for each in found.values()] == [["en"]] * 3
     assert found["fr"]["single"] is None
     assert found["en"]["single"]["mR"] == found["en"]["mR"]
-    assert "queries translated to en by parallel" in heading(report)
+    assert "queries translated to en by parallel" in heading(measured)
 
 
 def test_a_missing_translation_cannot_be_scored(parallel: Dataset, hashed: Any) -> None:
-    reading = TranslatedTo("de", parallel_translations(parallel), {"translations": "parallel"})
+    reading = TranslatedQueries("de", parallel_translations(parallel), {"translations": "parallel"})
     with pytest.raises(UserError, match="1 of 30 sentences in en have no translation in de"):
-        evaluate([hashed()], parallel, protocol=PARALLEL, reading=reading)
+        evaluate_models([hashed()], parallel, protocol=PARALLEL, queries=reading).as_json()
 
 
 def test_a_translator_serves_captions_and_may_lack_a_pair(parallel: Dataset, hashed: Any) -> None:
@@ -127,10 +130,10 @@ def test_a_translator_serves_captions_and_may_lack_a_pair(parallel: Dataset, has
         return ["" if text == "a 7" else f"{source}>{target} {text}" for text in texts]
 
     model = hashed(languages=LANGS)
-    reading = WithTranslations(MeanConsistency(LANGS), machine_translations(translator), {})
-    found = embed([model], parallel, protocol=CAPTIONS, languages=["en", "de"], reading=reading)
+    reading = ConsistentQueries(MeanConsistency(LANGS), machine_translations(translator), {})
+    found = score_pools([model], parallel, protocol=CAPTIONS, languages=["en", "de"], queries=reading)
     assert asked == [("en", "de", 60), ("de", "en", 30)]
-    report = measure(found)["languages"]
+    report = measure(found).as_json()["languages"]
     assert report["en"]["read_in"] == ["en", "de"]
     pool = found.pools[0]
     images = model.encode(pool.images)
@@ -143,47 +146,51 @@ def test_a_translator_serves_captions_and_may_lack_a_pair(parallel: Dataset, has
         )
 
 
-def test_a_translator_without_any_pair_is_told(parallel: Dataset, hashed: Any) -> None:
+def test_a_translator_without_any_pair_is_reported(parallel: Dataset, hashed: Any) -> None:
     def nothing(texts: Sequence[str], source: str, target: str) -> list[str]:
         raise UserError("apertium is not installed")
 
-    reading = WithTranslations(MeanConsistency(LANGS), machine_translations(nothing), {})
+    reading = ConsistentQueries(MeanConsistency(LANGS), machine_translations(nothing), {})
     with pytest.raises(UserError, match="apertium is not installed"):
-        evaluate([hashed()], parallel, protocol=CAPTIONS, languages=["en"], reading=reading)
-    silent = WithTranslations(
+        evaluate_models([hashed()], parallel, protocol=CAPTIONS, languages=["en"], queries=reading).as_json()
+    silent = ConsistentQueries(
         MeanConsistency(["de", "fr"]), machine_translations(lambda texts, *_: [""] * len(texts)), {}
     )
     with pytest.raises(UserError, match="no sentence in en has a translation in any of: de, fr"):
-        evaluate([hashed()], parallel, protocol=CAPTIONS, languages=["en"], reading=silent)
+        evaluate_models([hashed()], parallel, protocol=CAPTIONS, languages=["en"], queries=silent).as_json()
     some = machine_translations(lambda texts, *_: [*texts[:-1], " "])
-    with pytest.raises(UserError, match="1 of 60 sentences in en cannot be had in any of: de, fr"):
-        evaluate(
+    with pytest.raises(UserError, match="1 of 60 sentences in en have no translation in any of: de, fr"):
+        evaluate_models(
             [hashed()],
             parallel,
             protocol=CAPTIONS,
             languages=["en"],
-            reading=WithTranslations(MeanConsistency(["de", "fr"]), some, {}),
-        )
+            queries=ConsistentQueries(MeanConsistency(["de", "fr"]), some, {}),
+        ).as_json()
     short = machine_translations(lambda texts, *_: [*texts[1:]])
     with pytest.raises(ValueError, match="gave 59 sentences for 60"):
-        evaluate(
+        evaluate_models(
             [hashed()],
             parallel,
             protocol=CAPTIONS,
             languages=["en"],
-            reading=WithTranslations(MeanConsistency(LANGS), short, {}),
-        )
+            queries=ConsistentQueries(MeanConsistency(LANGS), short, {}),
+        ).as_json()
 
 
-def choose(asked: Asked, dataset: Dataset, model: Any, protocol: EvaluationProtocol = PARALLEL) -> Any:
-    return choose_reading(asked, [model], dataset, protocol=protocol, split="test", wanted=["en", "fr"])
+def choose(
+    options: QueryOptions, dataset: Dataset, model: Any, protocol: EvaluationProtocol = PARALLEL
+) -> Any:
+    return choose_query_method(
+        options, [model], dataset, protocol=protocol, split="test", languages=["en", "fr"]
+    )
 
 
 def test_learned_consistency_sees_validation_alone_and_is_kept(
     parallel: Dataset, hashed: Any, tmp_path: Path
 ) -> None:
     model = hashed(languages=LANGS, noise=2.5)
-    reading = choose(Asked(consistency="learned", keep_in=tmp_path), parallel, model)
+    reading = choose(QueryOptions(consistency="learned", save_in=tmp_path), parallel, model)
     assert set(model.asked_images) == {f"{number}.png" for number in range(30, 60)}
     kept = LearnedConsistency.load(tmp_path)
     assert kept.languages == reading.consistency.languages == LANGS
@@ -191,7 +198,7 @@ def test_learned_consistency_sees_validation_alone_and_is_kept(
     fitted = reading.description["fit"]
     assert (fitted["split"], fitted["steps"]) == ("val", 30)
     assert fitted["loss_after"] < fitted["loss_before"]
-    report = evaluate([model], parallel, protocol=PARALLEL, reading=reading)
+    report = evaluate_models([model], parallel, protocol=PARALLEL, queries=reading).as_json()
     assert json.loads(json.dumps(report)) == report
     assert report["reading"]["fit"] == fitted
 
@@ -201,34 +208,44 @@ def test_a_protocol_of_a_fixed_size_learns_on_any_validation_set(parallel: Datas
         name="fixed", summary="", sources=("parallel",), images=30, captions=1, folds=3
     )
     reading = choose(
-        Asked(consistency="learned"), parallel.without(["59.png"]), hashed(languages=LANGS), fixed
+        QueryOptions(consistency="learned"), parallel.without(["59.png"]), hashed(languages=LANGS), fixed
     )
-    report = evaluate([hashed(languages=LANGS)], parallel, protocol=fixed, languages=["en"], reading=reading)
+    report = evaluate_models(
+        [hashed(languages=LANGS)], parallel, protocol=fixed, languages=["en"], queries=reading
+    ).as_json()
     assert report["languages"]["en"]["images"] == 30
 
 
 def test_queries_as_they_are_need_no_reading(parallel: Dataset, hashed: Any) -> None:
-    assert choose(Asked(), parallel, hashed()) is None
+    assert choose(QueryOptions(), parallel, hashed()) is None
 
 
-def test_mistakes_are_told_in_a_sentence(parallel: Dataset, hashed: Any) -> None:
+def test_mistakes_end_in_a_sentence(parallel: Dataset, hashed: Any) -> None:
     model = hashed(languages=LANGS)
-    captions = choose(Asked(consistency="mean"), parallel, model, CAPTIONS)
-    with pytest.raises(UserError, match=r"60 of 60 sentences in en .* --protocol parallel, or name a --tran"):
-        evaluate([model], parallel, protocol=CAPTIONS, languages=["en"], reading=captions)
+    captions = choose(QueryOptions(consistency="mean"), parallel, model, CAPTIONS)
+    with pytest.raises(
+        UserError, match=r"60 of 60 sentences in en .* `protocol` parallel, or name a `translator`"
+    ):
+        evaluate_models([model], parallel, protocol=CAPTIONS, languages=["en"], queries=captions).as_json()
     with pytest.raises(UserError, match=r"needs two languages .* found: en; trained on: en"):
-        choose(Asked(consistency="mean"), parallel, hashed(languages=["en"]))
+        choose(QueryOptions(consistency="mean"), parallel, hashed(languages=["en"]))
     with pytest.raises(UserError, match=r"not trained on 'es'; it reads translations to: de, en, fr"):
-        choose(Asked(translate_to="es"), parallel, model)
+        choose(QueryOptions(translate_to="es"), parallel, model)
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (["--consistency", "mean", "--translate-to", "en"], "choose one of the two"),
-        (["--translator", "apertium"], "add --consistency or --translate-to"),
-        (["--consistency", "mean", "--save-consistency"], "what --consistency learned has learnt"),
-        (["--consistency", "learned", "--save-consistency", "--with", "other"], "without --with"),
+        (["--translator", "apertium"], "--translator has no effect without --consistency or --translate-to"),
+        (
+            ["--consistency", "mean", "--save-consistency"],
+            "--save-consistency stores the learned consistency of one model",
+        ),
+        (
+            ["--consistency", "learned", "--save-consistency", "--with", "other"],
+            "got --consistency learned and 2",
+        ),
         (["--consistency", "learned", "--split", "val"], "measure another split"),
         (["--consistency", "median"], "mean"),
         (
@@ -237,7 +254,7 @@ def test_mistakes_are_told_in_a_sentence(parallel: Dataset, hashed: Any) -> None
         ),
     ],
 )
-def test_the_command_refuses_contradictions_before_it_reads_anything(
+def test_the_command_rejects_contradictions_before_it_reads_anything(
     options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -251,16 +268,16 @@ def test_the_command_refuses_contradictions_before_it_reads_anything(
 def test_the_table_and_the_page_say_how_queries_were_read(
     parallel: Dataset, hashed: Any, tmp_path: Path
 ) -> None:
-    found = embed(
-        [hashed(languages=LANGS, noise=2.5)], parallel, protocol=PARALLEL, reading=mean_of(parallel)
+    found = score_pools(
+        [hashed(languages=LANGS, noise=2.5)], parallel, protocol=PARALLEL, queries=mean_of(parallel)
     )
     report = measure(found)
     assert columns(report)[-1] == "single mR"
     assert [row[-1] for row in rows(report)] == [
-        f"{each['single']['mR']:.1f}" for each in report["languages"].values()
+        f"{each.single.mR:.1f}" for each in report.languages.values() if each.single is not None
     ]
     assert heading(report).endswith("mean consistency over en, de, fr with translations by parallel")
-    assert f"single A {report['single']['A']:.1f}" in summary(report)
+    assert report.single is not None and f"single A {report.single['A']:.1f}" in summary(report)
     drawn = examples(found)
     for question in drawn.same:
         assert question.together is not None
@@ -275,6 +292,6 @@ def test_the_table_and_the_page_say_how_queries_were_read(
     write_page(path, report, drawn)
     text = path.read_text(encoding="utf-8")
     assert "A of the sentences alone" in text
-    assert text.count('class="asked"><b>all</b>') == 3
+    assert text.count('class="query-in"><b>all</b>') == 3
     assert "row named all" in text
     assert "mean consistency over en, de, fr" in text
