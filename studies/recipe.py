@@ -32,11 +32,11 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> dict[str, Any]
     epochs = [row for row in read_log(folder) if row["kind"] == "val"]
     record = {
         "seed": seed,
-        "training": config["training"],
-        "parameters": config["parameters"],
+        "training": config.training.model_dump(),
+        "parameters": config.parameters,
         "validation": [[row["epoch"], row["mR"], row["rsum"]] for row in epochs],
-        "validation_languages": epochs[config["training"]["best_epoch"] - 1]["languages"],
-        "resolved": config["recipe"],
+        "validation_languages": epochs[config.training.best_epoch - 1]["languages"],
+        "resolved": config.recipe,
     }
     if not args.validation_only:
         report = evaluate_runs(

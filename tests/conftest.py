@@ -26,6 +26,36 @@ THINGS = {"dog": "Hund", "cat": "Katze", "house": "Haus", "tree": "Baum", "car":
 FEATURES = "toy-grid"
 VECTOR_DIM = 6
 
+# Folders and modules whose tests train models, start servers and browsers, or kill processes: not in `make check`.
+SLOW = (
+    "cli/test_cli.py",
+    "collection",
+    "data/test_scenes.py",
+    "demo",
+    "features/test_detectors",
+    "features/test_extract.py",
+    "new_language",
+    "ray",
+    "recipes/test_losses.py",
+    "serve",
+    "studies",
+    "test_docs.py",
+    "training/test_graphs.py",
+    "training/test_one_language.py",
+    "training/test_run.py",
+    "training/test_task.py",
+    "training/test_teachers.py",
+    "training/test_transfer.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of SLOW."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here) and str(item.path.relative_to(here)).startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
 
 def make_toy_dataset(folder: Path) -> Path:
     """36 pictures of a coloured thing, captions in English and German, features that tell colour and thing."""

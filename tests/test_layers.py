@@ -11,8 +11,9 @@ import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
 STAGES = [
-    "__init__ errors registry types bounds files progress hardware device",
+    "__init__ errors registry types arrays bounds files progress hardware device",
     "layers",
+    "recipes",
     "data",
     "features",
     "text",
@@ -20,7 +21,6 @@ STAGES = [
     "image",
     "pooling",
     "similarity",
-    "recipes",
     "model",
     "objectives",
     "terms",
@@ -34,6 +34,8 @@ STAGES = [
     "demo",
     "cli",
 ]
+MODEL = Path(__file__).parent / "model" / "format-1" / "model"
+LATER = STAGES[STAGES.index("model") + 1 :]
 ORDER = {name: position for position, names in enumerate(STAGES) for name in names.split()}
 
 
@@ -77,6 +79,18 @@ def test_help_and_import_stay_light() -> None:
         script = f"import sys; {code}; print([m for m in ('torch', 'numpy', 'PIL', 'matplotlib') if m in sys.modules])"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert done.stdout.splitlines()[-1] == "[]", code
+
+
+def test_encoding_loads_nothing_of_training() -> None:
+    script = f"""
+import sys
+from lingvis.model.embedder import Embedder
+model = Embedder.load({str(MODEL)!r}, device="cpu")
+assert model.encode_texts(["all red"], "en").shape == (1, 8)
+print([name for name in sys.modules if name.startswith("lingvis.") and name.split(".")[1] in {LATER}])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_public_names() -> None:

@@ -64,3 +64,8 @@ class ProgressBar:
         left = (now - self._start) / made * (self.total - self.done) if made else 0.0
         note = f", {self._note}" if self._note else ""
         print(f"{self.label}: {self.done}/{self.total}, {left:.0f} s left{note}", file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """Print a remark to standard error."""
+    print(f"note: {text}", file=sys.stderr)

@@ -29,8 +29,8 @@ from lingvis.evaluation.scorers import Scorer
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import read_config
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.folder import ModelConfig
+from lingvis.model.stored import StoredImages
 
 Floats = NDArray[np.float32]
 ORDERS = ("first", "second", "both")
@@ -99,7 +99,7 @@ def main() -> None:
     dataset = Dataset.open(args.dataset)
     found = [
         embed(
-            [StoredEmbedder.open(Embedder.load(run), dataset)],
+            [StoredImages.open(Embedder.load(run), dataset)],
             dataset,
             split=args.split,
             languages=[args.lang],
@@ -125,8 +125,8 @@ def main() -> None:
         "models": {
             name: {
                 "name": run.resolve().name,
-                "recipe": read_config(run)["recipe"]["name"],
-                "training": read_config(run)["training"],
+                "recipe": ModelConfig.read(run).recipe["name"],
+                "training": ModelConfig.read(run).training.model_dump(),
             }
             for name, run in (("first", args.first), ("second", args.second))
         },

@@ -13,7 +13,7 @@ from lingvis.evaluation.report.map import draw_map
 from lingvis.evaluation.scorers import InnerProduct
 from lingvis.features.store import without_broken
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 
 
 def draw_run(
@@ -31,9 +31,10 @@ def draw_run(
     if pictures < 2:
         raise UserError(f"--pictures is {pictures}; a map needs 2 or more")
     whole = Dataset.open(dataset_path)
-    model = StoredEmbedder.open(Embedder.load(run, device=device), whole)
-    dataset = without_broken(whole, [model.store])
-    embedded = embed([model], dataset, split=split, languages=[lang])
+    model = Embedder.load(run, device=device)
+    source = StoredImages.open(model, whole)
+    dataset = without_broken(whole, [source.store])
+    embedded = embed([source], dataset, split=split, languages=[lang])
     (pool,), (scorer,) = embedded.pools, embedded.scorers
     if not isinstance(scorer, InnerProduct):
         raise UserError(

@@ -32,7 +32,7 @@ from lingvis.demo.questions import ASKED_IN
 from lingvis.demo.run import run_demo
 from lingvis.demo.server import CheckError, serving
 from lingvis.features.store import FeatureStore
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 
 SCENES, UNSEEN = 80, 16
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
@@ -66,10 +66,10 @@ def test_every_language_is_measured_and_pictures_encode_live_as_stored(demo: Dem
     page = (demo.out / "page" / "index.html").read_text(encoding="utf-8")
     assert all(f'id="lang-{lang}"' in page for lang in LANGUAGES)
     model = lingvis.load(demo.out / "model")
-    store = FeatureStore.open(demo.out / "scenes" / "features" / model.features["name"])
+    store = FeatureStore.open(demo.out / "scenes" / "features" / model.features.name)
     names = store.names[:5]
     live = model.encode_images([demo.out / "scenes" / "images" / name for name in names])
-    np.testing.assert_allclose(live, StoredEmbedder(model, store).embed_images(names), atol=2e-3)
+    np.testing.assert_allclose(live, StoredImages(model, store).encode(names), atol=2e-3)
     assert model.encode_images([]).shape == (0, model.dim)
     assert model.encode_texts([], lang="en").shape == (0, model.dim)
 

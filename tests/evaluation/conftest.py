@@ -39,11 +39,15 @@ class HashedModel:
         self.asked_images: list[str] = []
         self.asked_texts: list[tuple[str, str]] = []
 
-    def embed_images(self, names: Sequence[str]) -> Floats:
+    @property
+    def model(self) -> HashedModel:
+        return self
+
+    def encode(self, names: Sequence[str]) -> Floats:
         self.asked_images += names
         return np.stack([self._draw(name) for name in names])
 
-    def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
         self.asked_texts += zip(langs, texts, strict=True)
         return np.stack([self._text(text, lang) for text, lang in zip(texts, langs, strict=True)])
 

@@ -43,7 +43,7 @@ def test_numbers_equal_a_naive_computation(dataset: Dataset, hashed: Any) -> Non
     report = evaluate([hashed()], dataset, languages=["de"])["languages"]["de"]
     model = hashed()
     captions = dataset.captions("test", ["de"])
-    scores = model.embed_images(captions.images) @ model.embed_texts(captions.texts, captions.langs).T
+    scores = model.encode(captions.images) @ model.encode_texts(captions.texts, captions.langs).T
     right = np.arange(len(captions.images))[:, None] == captions.image_of
     expected = {
         way: {f"R@{k}": naive_recall(matrix, answers, k) for k in (1, 5, 10)}
@@ -121,18 +121,16 @@ def test_a_score_function_is_used_as_it_is(dataset: Dataset, hashed: Any) -> Non
     model = hashed(inner_product=False)
     found = embed([model], dataset, languages=["en"])
     captions = dataset.captions("test", ["en"])
-    expected = model.scores(
-        model.embed_images(captions.images), model.embed_texts(captions.texts, captions.langs)
-    )
+    expected = model.scores(model.encode(captions.images), model.encode_texts(captions.texts, captions.langs))
     np.testing.assert_array_equal(found.scorers[0].block(EVERY, EVERY), expected)
 
 
 def test_a_collapsed_model_gets_nothing(dataset: Dataset, hashed: Any) -> None:
     class Collapsed(hashed):  # type: ignore[misc]
-        def embed_images(self, names: list[str]) -> Floats:
+        def encode(self, names: list[str]) -> Floats:
             return np.ones((len(names), 8), dtype=np.float32)
 
-        embed_texts = lambda self, texts, langs: self.embed_images(texts)  # noqa: E731
+        encode_texts = lambda self, texts, langs: self.encode(texts)  # noqa: E731
 
     found = evaluate([Collapsed()], dataset, languages=["en"])["languages"]["en"]
     assert found["rsum"] == 0
@@ -141,8 +139,8 @@ def test_a_collapsed_model_gets_nothing(dataset: Dataset, hashed: Any) -> None:
 
 def test_a_diverged_model_is_named(dataset: Dataset, hashed: Any) -> None:
     class Diverged(hashed):  # type: ignore[misc]
-        def embed_texts(self, texts: list[str], langs: list[str]) -> Floats:
-            emb: Floats = super().embed_texts(texts, langs)
+        def encode_texts(self, texts: list[str], langs: list[str]) -> Floats:
+            emb: Floats = super().encode_texts(texts, langs)
             emb[3, 2] = np.nan
             return emb
 

@@ -68,11 +68,11 @@ def test_every_language_is_scored_by_the_mean_over_its_translations(parallel: Da
     judge = hashed(languages=LANGS, noise=2.5)
     for lang, found in report["languages"].items():
         numbers = [number for number in range(30) if (lang, number) != ("de", 3)]
-        images = judge.embed_images([f"{number}.png" for number in numbers])
+        images = judge.encode([f"{number}.png" for number in numbers])
         hits = 0
         for place, number in enumerate(numbers):
             there = [each for each in LANGS if (each, number) != ("de", 3)]
-            sentences = judge.embed_texts([f"{WORDS[each]} {number}" for each in there], there)
+            sentences = judge.encode_texts([f"{WORDS[each]} {number}" for each in there], there)
             hits += int(np.argmax((images @ sentences.T).mean(axis=1)) == place)
         assert found["t2i"]["R@1"] == pytest.approx(100 * hits / len(numbers))
         assert found["read_in"] == list(LANGS)
@@ -133,11 +133,11 @@ def test_a_translator_serves_captions_and_may_lack_a_pair(parallel: Dataset, has
     report = measure(found)["languages"]
     assert report["en"]["read_in"] == ["en", "de"]
     pool = found.pools[0]
-    images = model.embed_images(pool.images)
+    images = model.encode(pool.images)
     for text in (pool.texts.index("a 7"), pool.texts.index("b 7")):
         both = [(pool.texts[text], "en"), (f"en>de {pool.texts[text]}", "de")]
         there = both[:1] if pool.texts[text] == "a 7" else both
-        expected = images @ model.embed_texts(*(list(each) for each in zip(*there, strict=True))).T
+        expected = images @ model.encode_texts(*(list(each) for each in zip(*there, strict=True))).T
         np.testing.assert_allclose(
             found.scorers[0].block(EVERY, np.asarray([text]))[:, 0], expected.mean(axis=1), atol=1e-6
         )

@@ -104,11 +104,11 @@ def test_examples_depend_on_the_seed_alone(embedded: Embedded) -> None:
 
 def test_a_tie_puts_the_right_answer_behind(dataset: Dataset, hashed: Any) -> None:
     class Collapsed(hashed):  # type: ignore[misc]
-        def embed_images(self, names: list[str]) -> Any:
+        def encode(self, names: list[str]) -> Any:
             return np.ones((len(names), 8), dtype=np.float32)
 
-        def embed_texts(self, texts: list[str], langs: list[str]) -> Any:
-            return self.embed_images(texts)
+        def encode_texts(self, texts: list[str], langs: list[str]) -> Any:
+            return self.encode(texts)
 
     for example in examples(embed([Collapsed()], dataset, languages=["en"])).queries:
         assert example.rank == (12 if example.direction == "t2i" else 23)

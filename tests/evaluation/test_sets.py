@@ -109,11 +109,11 @@ def make_model(hashed: Any) -> Any:
     class Sets(hashed):  # type: ignore[misc]
         pooled = False
 
-        def embed_images(self, names: Sequence[str]) -> Floats:
+        def encode(self, names: Sequence[str]) -> Floats:
             self.asked_images += names
             return np.stack([[self._draw(f"{name}{part}") for part in "abc"] for name in names])
 
-        def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+        def encode_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
             self.asked_texts += zip(langs, texts, strict=True)
             out = np.zeros((len(texts), max(len(text.split()) for text in texts), self.dim), np.float32)
             for row, (text, lang) in enumerate(zip(texts, langs, strict=True)):
@@ -141,8 +141,8 @@ def test_evaluation_packs_what_it_embeds_and_finds_the_same(
     for lang, seed in (("de", 10), ("en", 12)):
         captions = dataset.captions("test", [lang])
         assert len(captions.images) == seed
-        images = [each[None] for each in model.embed_images(captions.images)]
-        texts = [model.embed_texts([text], [lang]) for text in captions.texts]
+        images = [each[None] for each in model.encode(captions.images)]
+        texts = [model.encode_texts([text], [lang]) for text in captions.texts]
         expected = np.block([[scan(image, text) for text in texts] for image in images])
         found = embed([model], dataset, languages=[lang]).scorers[0].block(EVERY, EVERY)
         np.testing.assert_allclose(found, expected, atol=1e-6)

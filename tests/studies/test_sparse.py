@@ -18,8 +18,8 @@ from PIL import Image
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.detect import detect
-from lingvis.training.build import load_recipe
-from lingvis.training.lessons import find_lessons
+from lingvis.training.sources.collect import collect_sentences
+from lingvis.training.validate import load_recipe
 from studies import grid
 from studies.sparse.cells import Annotation
 from studies.sparse.methods import ABLATIONS
@@ -124,9 +124,9 @@ def test_all_methods_learn_from_the_same_annotation_for_as_many_steps(dataset: P
             assert each["recipe"]["data"]["features"] == "toy-grid"
     given = [*SMALL, "data.images=0.5", "data.per_image=1", "training.seed=3"]
     opened = Dataset.open(dataset)
-    captions = find_lessons(load_recipe("vsepp", given), opened, ["en"]).captions
+    sentences = collect_sentences(load_recipe("vsepp", given), opened, ["en"])
     drawn = Annotation.draw(opened, "en", 0.5, 1, 3)
-    assert drawn.pairs == len(captions.texts)
+    assert drawn.pairs == len(sentences.texts)
     assert drawn == Annotation.draw(opened, "en", 0.5, 1, 3)
     assert drawn.sha256 != Annotation.draw(opened, "en", 0.5, 1, 4).sha256
 

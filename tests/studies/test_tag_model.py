@@ -36,7 +36,7 @@ def wordnet(tmp_path: Path) -> WordNet:
 
 
 def scores(model: TagModel, *texts: str) -> list[list[float]]:
-    left, right = model.embed_images([*TAGS]), model.embed_texts(texts, ["en"] * len(texts))
+    left, right = model.encode([*TAGS]), model.encode_texts(texts, ["en"] * len(texts))
     assert left.dtype == right.dtype == np.float32
     return model.scores(left, right).tolist()  # type: ignore[no-any-return]
 

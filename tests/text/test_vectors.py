@@ -24,8 +24,8 @@ from lingvis.text.vectors.store import Origin, WordVectors, names, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.text_format import read_text_vectors
 from lingvis.text.vectors.training import train_vectors, usual_epochs
-from lingvis.training.build import load_recipe
-from lingvis.training.start import words_start
+from lingvis.training.start.words import words_start
+from lingvis.training.validate import load_recipe
 
 VEC = "5 3\nthe 1 2 3 \nHund 0.5 -1 2e-1 \nhund 9 9 9 \nＣａｔ 4 5 6 \nnbsp\u00a0word 7 7 7 \n"
 SENTENCES = [

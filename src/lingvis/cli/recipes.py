@@ -18,7 +18,7 @@ def list_recipes(*, json: bool = False) -> None:
     """
     from lingvis.cli.output import print_json, print_table
     from lingvis.recipes.library import recipe_names
-    from lingvis.training.build import load_recipe
+    from lingvis.training.validate import load_recipe
 
     recipes = [load_recipe(name) for name in recipe_names()]
     if json:
@@ -39,7 +39,7 @@ def show(name: str, /) -> None:
         A built-in recipe or a .toml file.
     """
     from lingvis.recipes.library import recipe_text
-    from lingvis.training.build import load_recipe
+    from lingvis.training.validate import load_recipe
 
     load_recipe(name)
     print(recipe_text(name), end="")

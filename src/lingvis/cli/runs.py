@@ -45,7 +45,7 @@ def train(
     from lingvis.training.run import train as run
 
     try:
-        config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device)
+        config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device).config
     except (Interrupted, KeyboardInterrupt):
         kept = (out / CHECKPOINT).exists()
         then = (
@@ -54,13 +54,13 @@ def train(
         print(f"lingvis: stopped; {then}", file=sys.stderr)
         sys.exit(130)
     if json:
-        print_json(config)
+        print_json(config.model_dump(mode="json"))
         return
-    training = config["training"]
+    training = config.training
     print(
-        f"{out}: epoch {training['best_epoch']} is best, validation mR {training['validation_mR']:.2f}, "
-        f"{training['seconds']} s\n"
-        f"{describe_sizes(config['parameters'])}\n"
+        f"{out}: epoch {training.best_epoch} is best, validation mR {training.validation_mR:.2f}, "
+        f"{training.seconds} s\n"
+        f"{describe_sizes(config.parameters)}\n"
         f"next: lingvis evaluate {out} {dataset}"
     )
 

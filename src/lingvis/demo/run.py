@@ -18,10 +18,10 @@ from lingvis.demo.server import serving
 from lingvis.evaluation.run import evaluate_runs
 from lingvis.features.extract import extract
 from lingvis.hardware import describe_hardware
-from lingvis.model.folder import is_artifact
-from lingvis.training.build import load_recipe
+from lingvis.model.folder import is_model_folder
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
+from lingvis.training.validate import load_recipe
 
 RECIPE = "demo"
 PAGE = Path("page", "index.html")  # below the demo's folder, like the others
@@ -42,7 +42,7 @@ def run_demo(
         dataset = make_scenes(out / "scenes", scenes=scenes)
     with _step("features", seconds):
         extract(dataset, kind=recipe.data.features.rsplit("-", 1)[1], device=device)
-    if not is_artifact(run):
+    if not is_model_folder(run):
         with _step("train", seconds):
             train(RECIPE, dataset.path, run, resume=(run / CHECKPOINT).exists(), device=device)
     with _step("evaluate", seconds):

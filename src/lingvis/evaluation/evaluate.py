@@ -13,7 +13,7 @@ from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation import metrics
 from lingvis.evaluation.clc.reading import Reading
-from lingvis.evaluation.models import MeasuredModel, scorers
+from lingvis.evaluation.models import ImageSource, scorers
 from lingvis.evaluation.pools import Pool, pools
 from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
 from lingvis.evaluation.ranks import TIE_RULE, ranks
@@ -24,7 +24,7 @@ from lingvis.evaluation.scorers import Scorer
 class Embedded:
     """Pools and their scorers: what both the numbers and the example queries are made from."""
 
-    models: Sequence[MeasuredModel]
+    models: Sequence[ImageSource]
     dataset: Dataset
     protocol: EvaluationProtocol
     split: str
@@ -47,7 +47,7 @@ class Read:
 
 
 def embed(
-    models: Sequence[MeasuredModel],
+    models: Sequence[ImageSource],
     dataset: Dataset,
     *,
     protocol: str | EvaluationProtocol = "all",
@@ -70,11 +70,9 @@ def embed(
     return Embedded(models, dataset, chosen, where, made, found, read)
 
 
-def _read(
-    models: Sequence[MeasuredModel], made: Sequence[Pool], reading: Reading
-) -> tuple[list[Scorer], Read]:
+def _read(models: Sequence[ImageSource], made: Sequence[Pool], reading: Reading) -> tuple[list[Scorer], Read]:
     """Scorers of the plans and of the sentences alone, from one embedding of everything."""
-    known = [pool for pool in made if all(pool.lang in model.languages for model in models)]
+    known = [pool for pool in made if all(pool.lang in source.model.languages for source in models)]
     plans = [reading.plan(pool) for pool in made]
     rest = iter(scorers(models, [*known, *(each for plan in plans for each in plan.pools)]))
     alone = {pool.lang: next(rest) for pool in known}
@@ -85,7 +83,7 @@ def _read(
 
 def measure(embedded: Embedded) -> dict[str, Any]:
     """The report: one JSON object with the numbers of every language."""
-    protocol, models = embedded.protocol, embedded.models
+    protocol, models = embedded.protocol, [source.model for source in embedded.models]
     trained = {lang for model in models for lang in model.languages}
     read = embedded.reading
     read_in = [[pool.lang] for pool in embedded.pools] if read is None else read.languages
@@ -127,7 +125,7 @@ def _beside(embedded: Embedded, read: Read, languages: dict[str, dict[str, Any]]
 
 
 def evaluate(
-    models: Sequence[MeasuredModel],
+    models: Sequence[ImageSource],
     dataset: Dataset,
     *,
     protocol: str | EvaluationProtocol = "all",

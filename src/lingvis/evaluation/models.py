@@ -17,7 +17,7 @@ SETS_AT_ONCE = 256  # of a model that pools nothing: they are padded before they
 
 
 class MeasuredModel(Protocol):
-    """A model with the pictures or features of a dataset at hand."""
+    """A model of pictures and sentences, such as an Embedder."""
 
     @property
     def name(self) -> str: ...
@@ -42,11 +42,7 @@ class MeasuredModel(Protocol):
         """Whether an embedding is one vector; otherwise [L, dim], with zeros where it is padded."""
         ...
 
-    def embed_images(self, names: Sequence[str]) -> Floats:
-        """Float32 [images, dim], or [images, L, dim]."""
-        ...
-
-    def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str], langs: Sequence[str], /) -> Floats:
         """Float32 [texts, dim], or [texts, L, dim]; langs: the language of each sentence."""
         ...
 
@@ -55,15 +51,27 @@ class MeasuredModel(Protocol):
         ...
 
 
-def scorers(models: Sequence[MeasuredModel], pools: Sequence[Pool]) -> list[Scorer]:
-    """One scorer a pool, the mean over models; each image and each distinct sentence is embedded once."""
-    by_model = [_scorers_of(model, pools) for model in models]
+class ImageSource(Protocol):
+    """The pictures of a dataset by name, with the model that encodes them."""
+
+    @property
+    def model(self) -> MeasuredModel: ...
+
+    def encode(self, names: Sequence[str]) -> Floats:
+        """Float32 [images, dim], or [images, L, dim]."""
+        ...
+
+
+def scorers(sources: Sequence[ImageSource], pools: Sequence[Pool]) -> list[Scorer]:
+    """One scorer per pool, the mean over models; each image and each distinct sentence is encoded once."""
+    by_model = [_scorers_of(source, pools) for source in sources]
     return [each[0] if len(each) == 1 else MeanScores(each) for each in zip(*by_model, strict=True)]
 
 
-def _scorers_of(model: MeasuredModel, pools: Sequence[Pool]) -> list[Scorer]:
+def _scorers_of(source: ImageSource, pools: Sequence[Pool]) -> list[Scorer]:
+    model = source.model
     names = list(dict.fromkeys(name for pool in pools for name in pool.images))
-    images = _embed(model, "images", names, model.embed_images)
+    images = _embed(model, "images", names, source.encode)
     by_lang = {lang: _embed_texts(model, lang, pools) for lang in dict.fromkeys(pool.lang for pool in pools)}
     made: list[Scorer] = []
     for pool in pools:
@@ -82,7 +90,7 @@ def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[Pool]) -> _Tab
     """The distinct sentences of all pools in one language."""
     texts = list(dict.fromkeys(text for pool in pools if pool.lang == lang for text in pool.texts))
     return _embed(
-        model, f"sentences in {lang}", texts, lambda some: model.embed_texts(some, [lang] * len(some))
+        model, f"sentences in {lang}", texts, lambda some: model.encode_texts(some, [lang] * len(some))
     )
 
 

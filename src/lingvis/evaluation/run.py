@@ -16,7 +16,7 @@ from lingvis.evaluation.report.examples import examples
 from lingvis.evaluation.report.page import write_page
 from lingvis.features.store import without_broken
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 
 
 def evaluate_runs(
@@ -48,7 +48,7 @@ def evaluate_runs(
     )
     asked.check(where, len(runs))
     whole = Dataset.open(dataset_path)
-    models = [StoredEmbedder.open(Embedder.load(run, device=device), whole) for run in runs]
+    models = [StoredImages.open(Embedder.load(run, device=device), whole) for run in runs]
     dataset = without_broken(whole, [model.store for model in models])
     wanted = languages or _languages(models, dataset, chosen, where, any_language=translate_to is not None)
     reading = choose_reading(asked, models, dataset, protocol=chosen, split=where, wanted=wanted)
@@ -60,7 +60,7 @@ def evaluate_runs(
 
 
 def _languages(
-    models: Sequence[StoredEmbedder],
+    models: Sequence[StoredImages],
     dataset: Dataset,
     protocol: EvaluationProtocol,
     split: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,7 +14,7 @@ from lingvis.recipes.schema import (
 )
 
 # Sections that are parts or consist of them.
-PARTS = ("image", "text", "similarity", "objective", "pseudo", "terms", "pretraining")
+PARTS = ("image", "text", "similarity", "pseudo", "terms", "pretraining")
 
 
 def parse_recipe(
@@ -23,10 +23,12 @@ def parse_recipe(
     *,
     origin: str = "recipe",
     check: Callable[[Mapping[str, Any]], list[str]] = lambda values: [],
+    rules: Callable[[Recipe], Iterable[str]] = lambda recipe: (),
 ) -> Recipe:
     """TOML text and `section.key=value` overrides -> a recipe; every problem is reported at once.
 
-    `check` looks at the values too: it knows the registered parts, which belong to later stages.
+    `check` looks at the options of every part, `rules` at how parts of a recipe without other problems fit together:
+    both know the registered parts, which belong to later stages.
     """
     try:
         values = tomllib.loads(text)
@@ -41,6 +43,7 @@ def parse_recipe(
     except ValidationError as error:
         problems = [explain(item) for item in error.errors()]
     problems += check(values)
+    problems = problems or list(rules(recipe))
     if len(problems) == 1:
         raise UserError(f"{origin}: {problems[0]}")
     if problems:

@@ -13,7 +13,7 @@ from lingvis.errors import UserError, choices
 from lingvis.features.manifest import is_store
 from lingvis.features.store import FeatureStore, without_broken
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 from lingvis.suggestion import Suggestion, Suggestions, choose, standing_out, uncertainty
 
 Floats = NDArray[np.float32]
@@ -34,7 +34,7 @@ def suggest(
     features: the stored features by which pictures are alike; by default those of the model, or the only ones.
     model: a run; of like pictures those come first that it is unsure of, see `standing_out`.
     """
-    stored = None if model is None else StoredEmbedder.open(Embedder.load(model, device=device), dataset)
+    stored = None if model is None else StoredImages.open(Embedder.load(model, device=device), dataset)
     if stored is not None and features is None:
         store = stored.store
     else:
@@ -67,7 +67,7 @@ def suggest(
     return Suggestions(
         dataset=dataset.path.resolve().name,
         features=store.path.name,
-        model=None if stored is None else stored.name,
+        model=None if stored is None else stored.model.name,
         lang=lang,
         seed=seed,
         known=int(described.sum()),
@@ -91,16 +91,17 @@ def picture_vectors(store: FeatureStore, images: list[str]) -> Floats:
     return np.stack([store[row].mean(axis=0, dtype=np.float32) for row in store.index(images)])
 
 
-def _unsure(stored: StoredEmbedder, dataset: Dataset, images: list[str], lang: str | None) -> Floats:
+def _unsure(stored: StoredImages, dataset: Dataset, images: list[str], lang: str | None) -> Floats:
     """How unsure a model is of pictures, by the captions of split train that it can read."""
-    if not stored.pooled:
+    model = stored.model
+    if not model.pooled:
         raise UserError(
-            f"model {stored.name} compares all vectors of a picture with all of a sentence, which takes too long here; "
+            f"model {model.name} compares all vectors of a picture with all of a sentence, which takes too long here; "
             "give --model a run with one vector each, or leave it out"
         )
-    if lang is not None and lang not in stored.languages:
+    if lang is not None and lang not in model.languages:
         raise UserError(
-            f"model {stored.name} does not know {lang}; it knows: {choices(stored.languages)}; leave out --model, "
+            f"model {model.name} does not know {lang}; it knows: {choices(model.languages)}; leave out --model, "
             "or give one that does"
         )
     said = [
@@ -109,16 +110,16 @@ def _unsure(stored: StoredEmbedder, dataset: Dataset, images: list[str], lang: s
         if row.split == "train"
         for each, texts in row.captions.items()
         for text in texts
-        if each in ([lang] if lang else stored.languages)
+        if each in ([lang] if lang else model.languages)
     ]
     if not said:
         raise UserError(
             f"--model compares pictures with the captions of split train, but {dataset.path} has none there in "
-            f"{lang or choices(stored.languages)}; leave out --model for a first choice"
+            f"{lang or choices(model.languages)}; leave out --model for a first choice"
         )
     texts, langs = zip(*said, strict=True)
-    image_emb, text_emb = stored.embed_images(images), stored.embed_texts(texts, langs)
-    return uncertainty(standing_out(len(images), lambda part: stored.scores(image_emb[part], text_emb)))
+    image_emb, text_emb = stored.encode(images), model.encode_texts(texts, langs)
+    return uncertainty(standing_out(len(images), lambda part: model.scores(image_emb[part], text_emb)))
 
 
 def _only_features(dataset: Dataset) -> str:

@@ -16,7 +16,7 @@ from lingvis.evaluation.clc.reading import Reading, TranslatedTo, WithTranslatio
 from lingvis.evaluation.clc.scores import ConsistentScores
 from lingvis.evaluation.clc.translations import Translations, machine_translations, parallel_translations
 from lingvis.evaluation.evaluate import Embedded, embed
-from lingvis.evaluation.models import MeasuredModel
+from lingvis.evaluation.models import ImageSource
 from lingvis.evaluation.pools import languages_in
 from lingvis.evaluation.protocols import EvaluationProtocol
 from lingvis.evaluation.scorers import EVERY
@@ -68,7 +68,7 @@ class Asked:
 
 def choose_reading(
     asked: Asked,
-    models: Sequence[MeasuredModel],
+    models: Sequence[ImageSource],
     dataset: Dataset,
     *,
     protocol: EvaluationProtocol,
@@ -103,9 +103,11 @@ def choose_reading(
     return mean.with_consistency(fitted.consistency, {"fit": {"split": FIT_SPLIT, **fitted.record}})
 
 
-def known_to_all(models: Sequence[MeasuredModel]) -> list[str]:
+def known_to_all(models: Sequence[ImageSource]) -> list[str]:
     """The languages that every model was trained on."""
-    return [lang for lang in models[0].languages if all(lang in each.languages for each in models)]
+    return [
+        lang for lang in models[0].model.languages if all(lang in each.model.languages for each in models)
+    ]
 
 
 def _translations(dataset: Dataset, translator: str | None) -> tuple[Translations, str]:
@@ -115,7 +117,7 @@ def _translations(dataset: Dataset, translator: str | None) -> tuple[Translation
 
 
 def _fit(
-    models: Sequence[MeasuredModel],
+    models: Sequence[ImageSource],
     dataset: Dataset,
     protocol: EvaluationProtocol,
     wanted: Sequence[str],

@@ -1,4 +1,4 @@
-"""What training starts from beside its sentences: a vocabulary, word vectors, latent tokens."""
+"""The words at the start of a run: vocabulary, word vectors, latent tokens."""
 
 from __future__ import annotations
 
@@ -14,52 +14,55 @@ from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.recipes.schema import Recipe
+from lingvis.terms.base import Origin
 from lingvis.text.alignment import prepare
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.text.words.latent import Assignment
-from lingvis.training.lessons import Lessons
+from lingvis.training.sources import Sentences
 
 ASSIGNMENT = "assignment.safetensors"
 MAPPED = "mapped"  # the word part whose vectors stay as they are stored
 Floats = NDArray[np.float32]
 
 
-def vocabulary_sentences(recipe: Recipe, dataset: Dataset, lessons: Lessons) -> tuple[list[str], list[str]]:
-    """Texts and languages that the vocabulary is made from: the captions that are learnt from.
+def vocabulary_sentences(
+    recipe: Recipe, dataset: Dataset, sentences: Sentences
+) -> tuple[list[str], list[str]]:
+    """Texts and languages that the vocabulary is made from: human captions and distinct pseudo captions.
 
-    Sentences without pictures join in languages in which nobody wrote a caption: without them these had the few words
-    of detectors, or no letter at all.
-    Words that stay as they are (`mapped`) need no caption to be known: every word with a vector is one of them.
+    Text-only sentences join in languages without human captions, which would otherwise have the few words of
+    detectors, or no letter at all. Words that stay as they are (`mapped`) need no caption to be known: every word with
+    a vector is one of them.
     """
-    people, annotated = len(lessons.captions.texts), set(lessons.captions.langs)
-    alone = [row for row in range(people, lessons.pseudo) if lessons.langs[row] not in annotated]
-    behind = np.arange(lessons.pseudo, len(lessons.texts))
-    if lessons.taught is not None:  # found for many pictures, said once
-        behind = behind[np.unique(lessons.taught.rows, return_index=True)[1]]
-    rows = [*range(people), *alone, *behind.tolist()]
-    texts, langs = [lessons.texts[row] for row in rows], [lessons.langs[row] for row in rows]
+    human, pseudo = sentences.rows(Origin.HUMAN), sentences.rows(Origin.PSEUDO)
+    annotated = {sentences.langs[row] for row in human}
+    if sentences.teachers is not None:  # found for many pictures, counted once
+        pseudo = pseudo[np.unique(sentences.teachers.text_of, return_index=True)[1]]
+    text_only = [row for row in sentences.rows(Origin.TEXT_ONLY) if sentences.langs[row] not in annotated]
+    rows = [*human, *text_only, *pseudo]
+    texts, langs = [sentences.texts[row] for row in rows], [sentences.langs[row] for row in rows]
     if recipe.text.words.name == MAPPED:
         stored = _open_vectors(recipe, dataset)
         for lang in dict.fromkeys(langs):
-            known = stored.table(lang).words
-            texts += known
-            langs += [lang] * len(known)
+            words = stored.table(lang).words
+            texts += words
+            langs += [lang] * len(words)
     return texts, langs
 
 
 def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> Floats | None:
     """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none.
 
-    Centred in each language: vectors trained on captions share a large common direction, which says nothing.
-    For `mapped` words centred over all stored ones and of unit length, as maps are fitted.
+    Vectors are centred per language, because vectors trained on captions share a large common direction. For `mapped`
+    words they are centred over all stored ones and have unit length, as maps are fitted.
     """
     if not recipe.data.vectors:
         return None
     if not vocabulary.blocks:
         raise UserError(
-            f"data.vectors is {recipe.data.vectors!r}, but tokenizer {recipe.text.tokenizer.name} keeps no words of each "
+            f"data.vectors is {recipe.data.vectors!r}, but tokenizer {recipe.text.tokenizer.name} has no vocabulary per "
             "language; use the tokenizer language_words, or set data.vectors to an empty string"
         )
     stored = _open_vectors(recipe, dataset)
@@ -77,9 +80,9 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
 
 
 def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) -> dict[str, Any]:
-    """The initial vectors of the words part, brought to the size it asks for: PCA in each language on its own.
+    """Initial vectors of the word part, reduced to its size by a PCA per language.
 
-    n known words vary in fewer than n directions: a language with fewer than it is asked for has zeros in the rest.
+    A language with fewer known words than dimensions has zeros in the remaining ones.
     """
     if vectors is None:
         return {}

@@ -1,4 +1,4 @@
-"""The trained model that a run begins with: weights of its parts, and the word space that a map leads into."""
+"""The trained model that a run starts from: weights of its parts, and the word space that a map leads into."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Floats = NDArray[np.float32]
 
 
 def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
-    """The model that a recipe begins with; its image side is taken only where it sees the same features."""
+    """The model that a recipe starts from; raises if its image side is to be taken and sees other features."""
     if not recipe.start.run:
         return None
     source = Embedder.load(recipe.start.run, device="cpu")
@@ -39,7 +39,7 @@ def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
 
 
 def take_parts(model: DualEncoder, source: Embedder, parts: Sequence[str]) -> None:
-    """Copy weights and buffers whose names begin with one of the prefixes; both models must have the same ones."""
+    """Copy the weights and buffers below some name prefixes; raises unless both models have the same ones."""
     here, there = model.state_dict(), source.model.state_dict()
     taken: dict[str, Tensor] = {}
     for part in parts:
