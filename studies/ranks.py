@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lingvis import __version__
+from lingvis.arrays import Bools, Floats, Ints
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
-from lingvis.evaluation.scorers import EVERY, Floats, InnerProduct, ScoreMatrix
+from lingvis.evaluation.scorers import EVERY, InnerProduct, ScoreMatrix
 from lingvis.files import check_writable, write_json
 from lingvis.hardware import describe_hardware
 
@@ -25,7 +26,6 @@ REPEATS = 3
 # How much of its image is in a caption's vector: ranks like those of a trained model, neither 1 nor random.
 SIGNAL = 0.1
 FULL_LOOP_SECONDS = 180.0
-Ints = NDArray[np.int64]
 
 
 def run_rank_benchmark(
@@ -116,7 +116,7 @@ def _timed(work: Callable[[], Ranks], repeats: int) -> tuple[list[float], Ranks]
     return seconds, found
 
 
-def _sorted_rank(scores: Floats, right: NDArray[np.bool_]) -> int:
+def _sorted_rank(scores: Floats, right: Bools) -> int:
     """The place of the first right answer in the sorted list."""
     return int(np.flatnonzero(right[np.argsort(scores)[::-1]])[0])
 
@@ -158,7 +158,7 @@ def _agreement(
     return {"queries_checked": checked, "equal": checked - differ, "differ_by_ties_only": differ}
 
 
-def _must_be_tie(scores: NDArray[np.float64], right: NDArray[np.bool_], counted: int) -> None:
+def _must_be_tie(scores: NDArray[np.float64], right: Bools, counted: int) -> None:
     best, wrong = scores[right].max(), scores[~right]
     least, most = (wrong > best + 2 * TOLERANCE).sum(), (wrong >= best - 2 * TOLERANCE).sum()
     if not least <= counted <= most:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.evaluation.scorers import Floats
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.wordnet import WordNet
 from lingvis.text.segment import words

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.scorers import Floats
 
 IMAGES = 12
 PARALLEL_FROM = 4

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.evaluation.clc import fit as consistency_fit
 from lingvis.evaluation.clc import learned as module
@@ -21,7 +22,7 @@ from lingvis.evaluation.clc.learned import FILE, LearnedConsistency
 from lingvis.evaluation.clc.mean import MeanConsistency
 from lingvis.evaluation.clc.scores import ConsistentScores
 from lingvis.evaluation.ranks import ranks
-from lingvis.evaluation.scorers import EVERY, Floats, InnerProduct, ScoreMatrix
+from lingvis.evaluation.scorers import EVERY, InnerProduct, ScoreMatrix
 from lingvis.model.folder import WEIGHTS
 from lingvis.objectives.top_triplet import TopTriplet
 

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lingvis.arrays import Bools, Floats
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import evaluate_models, measure, score_pools
 from lingvis.evaluation.protocols import EvaluationProtocol
-from lingvis.evaluation.scorers import EVERY, Floats
+from lingvis.evaluation.scorers import EVERY
 
 
-def naive_recall(scores: NDArray[Any], right: NDArray[np.bool_], k: int) -> float:
+def naive_recall(scores: NDArray[Any], right: Bools, k: int) -> float:
     """Percent of rows with a right answer among the k best, by sorting."""
     hits = [right[row][np.argsort(-scores[row])[:k]].any() for row in range(len(scores))]
     return 100 * float(np.mean(hits))

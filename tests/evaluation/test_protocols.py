@@ -145,6 +145,6 @@ def test_captions_out_of_order_keep_their_images(dataset: Dataset) -> None:
 
 
 def test_every_protocol_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "evaluation.md").read_text(encoding="utf-8")
     for name in PROTOCOLS:
         assert f"| `{name}` |" in page

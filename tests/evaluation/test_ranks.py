@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.errors import UserError
 from lingvis.evaluation import ranks as module
 from lingvis.evaluation import scorers
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
-from lingvis.evaluation.scorers import EVERY, Floats, FunctionScores, InnerProduct, MeanScores, ScoreMatrix
+from lingvis.evaluation.scorers import EVERY, FunctionScores, InnerProduct, MeanScores, ScoreMatrix
 
 
-def naive(scores: NDArray[Any], image_of: NDArray[np.int64]) -> Ranks:
+def naive(scores: NDArray[Any], image_of: Ints) -> Ranks:
     """One query at a time, one candidate at a time, in float64."""
     matrix = scores.astype(np.float64)
     images, texts = matrix.shape
@@ -36,7 +37,7 @@ def assert_same(found: Ranks, expected: Ranks) -> None:
     np.testing.assert_array_equal(found.t2i, expected.t2i)
 
 
-def ragged(rng: np.random.Generator, images: int, extra: int) -> NDArray[np.int64]:
+def ragged(rng: np.random.Generator, images: int, extra: int) -> Ints:
     """Captions in no order, one to many an image."""
     return rng.permutation(np.concatenate([np.arange(images), rng.integers(images, size=extra)]))
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation import models, sets
 from lingvis.evaluation.evaluate import evaluate_models, score_pools
 from lingvis.evaluation.ranks import ranks
-from lingvis.evaluation.scorers import EVERY, Floats
+from lingvis.evaluation.scorers import EVERY
 from lingvis.evaluation.sets import SetScores, VectorSets
 from lingvis.similarity.cross_attention import CrossAttention
 

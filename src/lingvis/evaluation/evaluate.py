@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lingvis import __version__
+from lingvis.arrays import Ints
 from lingvis.data.dataset import Dataset
 from lingvis.evaluation import metrics
 from lingvis.evaluation.clc.queries import QueryMethod
@@ -170,7 +170,7 @@ def _scores(pool: EvaluationPool, scorer: Scorer, folds: int) -> RetrievalScores
     )
 
 
-def _folds(pool: EvaluationPool, folds: int) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+def _folds(pool: EvaluationPool, folds: int) -> Iterator[tuple[slice, Ints, Ints]]:
     """Consecutive images, their texts, and the place of each text's image among them."""
     size = len(pool.images) // folds
     for first in range(0, size * folds, size):

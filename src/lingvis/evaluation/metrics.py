@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.evaluation.ranks import Ranks
 
 CUTOFFS = (1, 5, 10)
@@ -35,7 +35,7 @@ class RetrievalScores:
         return self.rsum / (2 * len(RECALLS))
 
 
-def recalls(ranks: NDArray[np.int64]) -> dict[str, float]:
+def recalls(ranks: Ints) -> dict[str, float]:
     """R@1, R@5, R@10 in percent, median and mean rank counted from one; ranks: zero-based, [queries]."""
     shares = {f"R@{k}": 100.0 * int((ranks < k).sum()) / len(ranks) for k in CUTOFFS}
     return shares | {"median": float(np.median(ranks)) + 1, "mean": float(ranks.mean()) + 1}
@@ -55,7 +55,7 @@ def mean_scores(folds: Sequence[RetrievalScores]) -> RetrievalScores:
     return RetrievalScores(i2t=mean([fold.i2t for fold in folds]), t2i=mean([fold.t2i for fold in folds]))
 
 
-def chance(image_of: NDArray[np.int64]) -> float:
+def chance(image_of: Ints) -> float:
     """mR of a random order: the average of a model that has learned nothing.
 
     An image with c of the t captions has one of its own among the first k with probability

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.data.dataset import Captions, Dataset
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.protocols import EvaluationProtocol, SentenceSource
@@ -24,7 +24,7 @@ class EvaluationPool:
     lang: str
     images: list[str]
     texts: list[str]
-    image_of: NDArray[np.int64]
+    image_of: Ints
 
     @cached_property
     def places(self) -> dict[str, int]:

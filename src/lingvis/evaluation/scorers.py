@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Mask = NDArray[np.bool_]
-Index = slice | NDArray[np.int64]
+from lingvis.arrays import Floats, Ints
+
+Index = slice | Ints
 EVERY = slice(None)
 
 PAIRS_AT_ONCE = 512
@@ -28,7 +28,7 @@ class Scorer(Protocol):
         """scores[images, texts]; read-only, and valid until the next call (the memory is used again)."""
         ...
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """scores[image_of[t], t] of every text t, [texts]."""
         ...
 
@@ -75,7 +75,7 @@ class InnerProduct:
         out = self._buffer.shaped(len(left), len(right))
         return np.matmul(left, right.T, out=out)
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """Row by row, in parts: a copy of the images for all texts would be as large as the texts."""
         own = np.empty(len(image_of), dtype=np.float32)
         for start in range(0, len(image_of), PAIRS_AT_ONCE):
@@ -117,7 +117,7 @@ class FunctionScores:
             out[:, start : start + TEXTS_AT_ONCE] = scores
         return out
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """From small blocks near the diagonal."""
         return near_the_diagonal(self.block, image_of)
 
@@ -126,7 +126,7 @@ class FunctionScores:
         return FunctionScores(self.score, self.image_side[images], self.text_side[texts])
 
 
-def near_the_diagonal(block: Callable[[Index, Index], Floats], image_of: NDArray[np.int64]) -> Floats:
+def near_the_diagonal(block: Callable[[Index, Index], Floats], image_of: Ints) -> Floats:
     """scores[image_of[t], t] of every text, from small blocks of captions of few images."""
     own = np.empty(len(image_of), dtype=np.float32)
     order = np.argsort(image_of, kind="stable")
@@ -153,7 +153,7 @@ class ScoreMatrix:
         """A part of the matrix, a view where both are slices."""
         return self.scores[images][:, texts]
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """Looked up."""
         return self.scores[image_of, np.arange(len(image_of))]
 
@@ -191,7 +191,7 @@ class MeanScores:
         mean /= len(self.scorers)
         return mean
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """The mean of the pairs of the models."""
         pairs = [scorer.pairs(image_of) for scorer in self.scorers]
         return np.asarray(np.mean(pairs, axis=0), dtype=np.float32)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lingvis.evaluation.scorers import Buffer, Floats, Index, near_the_diagonal
+from lingvis.arrays import Floats, Ints
+from lingvis.evaluation.scorers import Buffer, Index, near_the_diagonal
 
 # Sets that are compared at once, all padded to the largest of them: 25 MB and 20 MB of 1024 values.
 IMAGES, TEXTS = 128, 256
@@ -16,7 +16,7 @@ IMAGES, TEXTS = 128, 256
 class VectorSets:
     """Set n is values[starts[n] : starts[n] + sizes[n]] of float32 [total, dim]: no memory goes into padding."""
 
-    def __init__(self, values: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+    def __init__(self, values: Floats, starts: Ints, sizes: Ints) -> None:
         self.values, self.starts, self.sizes = values, starts, sizes
 
     @classmethod
@@ -70,7 +70,7 @@ class SetScores:
                 out[np.ix_(rows, columns)] = self.score(some, right[columns].padded())
         return out
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """From small blocks near the diagonal."""
         return near_the_diagonal(self.block, image_of)
 
@@ -79,7 +79,7 @@ class SetScores:
         return SetScores(self.score, self.image_sets[images], self.text_sets[texts])
 
 
-def _similar(sizes: NDArray[np.int64], count: int) -> Iterator[NDArray[np.int64]]:
+def _similar(sizes: Ints, count: int) -> Iterator[Ints]:
     """Positions of sets of similar size, `count` at a time."""
     order = np.argsort(sizes, kind="stable")
     for first in range(0, len(order), count):

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.suggestion.clusters import cluster
 
 NEIGHBOURS = 20  # a picture is typical when this many others are near it
 MOST_KINDS = 2000  # more take long to compute, and hardly differ
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,16 @@ import math
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
+
+from lingvis.arrays import Floats, Ints
 
 ROUNDS = 25
 BLOCK = 8192  # vectors compared with all centres at once
 
 
-def cluster(
-    vectors: NDArray[np.float32], count: int, *, seed: int, device: str = "cpu"
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def cluster(vectors: Floats, count: int, *, seed: int, device: str = "cpu") -> tuple[Ints, Floats]:
     """The cluster of each vector [n], and the centres [count, dim], unit vectors.
 
     Centres start at vectors far from one another (k-means++) and move until no vector changes its

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device
 from lingvis.errors import UserError, choices
@@ -15,8 +15,6 @@ from lingvis.features.store import FeatureStore, without_broken
 from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
 from lingvis.suggestion import Suggestion, Suggestions, choose, standing_out, uncertainty
-
-Floats = NDArray[np.float32]
 
 
 def suggest(

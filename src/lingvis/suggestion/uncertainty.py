@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lingvis.arrays import Floats
 
 BLOCK = 256  # pictures compared with all captions at once
-
-Floats = NDArray[np.float32]
 
 
 def standing_out(pictures: int, scores: Callable[[slice], Floats]) -> Floats:

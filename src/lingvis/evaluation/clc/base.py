@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from lingvis.arrays import Bools, Floats
 from lingvis.errors import UserError, choices
-from lingvis.evaluation.scorers import Floats, Mask
 
 METHODS = ("mean", "learned")
 
@@ -34,7 +34,7 @@ def combine(consistency: Consistency, scores: Mapping[str, Floats]) -> Floats:
     return consistency(np.stack(stack).astype(np.float32, copy=False))
 
 
-def fill_missing(scores: Floats, present: Mask) -> None:
+def fill_missing(scores: Floats, present: Bools) -> None:
     """Give a missing translation the mean of the others, in place.
 
     scores: [languages, images, texts]; present: [languages, texts], with at least one language for each text.

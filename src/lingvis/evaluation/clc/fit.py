@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats, Ints
 from lingvis.evaluation.clc.learned import LearnedConsistency
-from lingvis.evaluation.scorers import Floats
 
 STEPS = 30
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
@@ -25,7 +23,7 @@ class FitScores:
     """Scores to learn from: float32 [languages, images, texts]; text t describes image image_of[t]."""
 
     scores: Floats
-    image_of: NDArray[np.int64]
+    image_of: Ints
 
 
 @dataclass(frozen=True, slots=True)

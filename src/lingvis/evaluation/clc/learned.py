@@ -11,8 +11,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
-from lingvis.evaluation.scorers import Floats
 from lingvis.files import atomic_file
 from lingvis.model.folder import WEIGHTS
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lingvis.evaluation.scorers import Floats
+from lingvis.arrays import Floats
 
 
 class MeanConsistency:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lingvis.arrays import Bools
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation.pools import EvaluationPool
-from lingvis.evaluation.scorers import Mask
 
 Translator = Callable[[Sequence[str], str, str], list[str]]
 Translations = Callable[[EvaluationPool, str], list[str | None]]
@@ -21,7 +21,7 @@ class Version:
     """A pool in another language; present: bool [texts], False where a filler stands for a missing translation."""
 
     pool: EvaluationPool
-    present: Mask
+    present: Bools
 
 
 def parallel_translations(dataset: Dataset) -> Translations:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Bools, Floats
 from lingvis.evaluation.evaluate import ScoredPools
 from lingvis.evaluation.pools import EvaluationPool
 from lingvis.evaluation.ranks import limit
-from lingvis.evaluation.scorers import EVERY, Floats, Scorer
+from lingvis.evaluation.scorers import EVERY, Scorer
 
 TOP = 5
 
@@ -124,7 +124,7 @@ def _example(
     query: str,
     items: list[str],
     scores: Floats,
-    right: NDArray[np.bool_],
+    right: Bools,
     top: int,
 ) -> Example:
     """Answers sorted under the tie rule of the ranks: wrong ones stand before a right one of the same score."""

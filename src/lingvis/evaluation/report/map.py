@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.evaluation.evaluate import ScoredPools
-from lingvis.evaluation.scorers import Floats, InnerProduct
+from lingvis.evaluation.scorers import InnerProduct
 from lingvis.files import atomic_file
 
 PAIRS = 500  # pictures on the map, each with one sentence
