@@ -89,7 +89,7 @@ def show(dataset: Path, /, *, sheet: Path | None = None, json: bool = False) -> 
     opened = Dataset.open(dataset)
     description = describe(opened, words)
     if json:
-        print_json(description)
+        print_json(description.as_json())
     else:
         print(to_text(description))
     if sheet is not None:
