@@ -32,34 +32,34 @@ def align(
     device: str | None = None,
     json: bool = False,
 ) -> None:
-    """Bring the word vectors of one language into the space of another, and say how well words find translations.
+    """Map the word vectors of one language into the space of another, and measure how well words find translations.
 
     Parameters
     ----------
     source: str
         The vectors to map: a .vec, .txt, .gz or .bin file, or stored vectors as DATASET/vectors/NAME:LANG.
     target: str
-        The vectors whose space they are mapped into, named likewise.
+        The vectors whose space they are mapped into, in the same form.
     dictionary: Path
-        From the source language into the target language: FreeDict's .index, MUSE's text or a .csv file.
+        Dictionary from the source into the target language: FreeDict's .index, MUSE's text or a .csv file.
     out: Path
         The folder to write: map.safetensors, source.vec, target.vec and report.json.
     parallel: Path
-        Instead of a dictionary: a dataset whose sentences in both languages tell which words belong together.
+        Instead of a dictionary: a dataset with sentences in both languages, from which one is induced.
     langs: tuple[str, str]
-        With --parallel: the source and the target language, such as de fr.
+        With --parallel: source and target language, such as de fr.
     method: str
-        rcsls, which serves finding translations, or procrustes, a rotation.
+        rcsls, optimised for finding translations, or procrustes, a rotation.
     neighbours: int
-        How many nearest words count as rivals, in RCSLS and in CSLS.
+        Number of nearest neighbours in RCSLS and in CSLS.
     spectral: bool
-        Let RCSLS stretch no direction: singular values stay at 1 or below.
+        Keep all singular values of the RCSLS map at 1 or below.
     words: int
-        Take so many words of each language, the first ones.
+        Use only the first N words of each file.
     held_out: float
-        Share of the dictionary's words that measure the map and take no part in fitting it.
+        Share of the dictionary's words that measure the map and are not used to fit it.
     seed: int
-        Chooses those words.
+        Seed that chooses the held-out words.
     device: str
         cpu or cuda; a GPU is used when there is one.
     json: bool
@@ -99,7 +99,7 @@ def _dictionary(
     if file is None and parallel is not None and langs is not None:
         return induced(parallel, langs)
     raise UserError(
-        "words need a dictionary or sentences to learn one from: name a dictionary file behind the vectors, or "
+        "words need a dictionary or sentences to induce one from: name a dictionary file after the vectors, or "
         "give --parallel DATASET with --langs SOURCE TARGET, such as --langs de fr"
     )
 

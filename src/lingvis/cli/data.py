@@ -1,4 +1,4 @@
-"""`lingvis data`: import and look at datasets."""
+"""`lingvis data`: import and inspect datasets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-app = App(name="data", help="Import datasets and look at them.")
+app = App(name="data", help="Import and inspect datasets.")
 
 
 @app.command(name="import")
@@ -22,7 +22,7 @@ def import_(
     force: bool = False,
     json: bool = False,
 ) -> None:
-    """Import captions and pictures into a dataset folder, whole or not at all.
+    """Import captions and pictures into a dataset folder, completely or not at all.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def import_(
     dataset: Path
         The dataset folder to make.
     images: Path
-        Where the pictures lie, when not beside the source.
+        Folder of the pictures, if they are not beside the source.
     lang: str
-        Language of the captions, when the source does not say it.
+        Language of the captions, if the source does not tell it.
     split: str
-        train, val or test, when the source does not say it.
+        train, val or test, if the source does not tell it.
     force: bool
-        Replace a dataset folder that was made from something else.
+        Replace a dataset folder that was made from another source.
     json: bool
         Print JSON.
     """
@@ -100,7 +100,7 @@ def show(dataset: Path, /, *, sheet: Path | None = None, json: bool = False) -> 
 
 @app.command
 def scenes(dataset: Path, /, *, count: int = 3000, seed: int = 0, json: bool = False) -> None:
-    """Make the built-in demo scenes: composed pictures with captions in 14 languages; a seed fixes all of it.
+    """Make the built-in demo scenes: composed pictures with captions in 14 languages, determined by a seed.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def scenes(dataset: Path, /, *, count: int = 3000, seed: int = 0, json: bool = F
     count: int
         Number of scenes.
     seed: int
-        Another seed gives other scenes.
+        Seed of the scenes; another seed gives other scenes.
     json: bool
         Print JSON.
     """

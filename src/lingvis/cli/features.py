@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 if TYPE_CHECKING:
     from lingvis.data.detections import DetectionsManifest
 
-app = App(name="features", help="Turn pictures into stored feature vectors, once.")
+app = App(name="features", help="Turn pictures into stored features and detections, once.")
 
 
 @app.command
@@ -29,7 +29,7 @@ def extract(
     ray: Annotated[list[str] | None, Parameter(consume_multiple=(0, 1), negative="")] = None,
     json: bool = False,
 ) -> None:
-    """Extract features of all pictures of a dataset; goes on where an interrupted extraction stopped.
+    """Extract features of all pictures of a dataset; resumes an interrupted extraction.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ def extract(
     backbone: str
         efficientnet-lite0, -lite1, -lite2, timm:NAME or open_clip:ARCH/PRETRAINED.
     kind: str
-        One vector a picture, one a grid cell, or one a region of the rows or of `features detect`.
+        global: one vector per picture; grid: one per grid cell; region: one per region of the rows or of `features detect`.
     regions: str
-        For kind region: run each box as a picture of its own, or pool the grid cells it covers.
+        For kind region. crop: encode each box as a picture; pooled: average the grid cells that it covers.
     detections: str
-        For kind region: the name of the detections to use, instead of the regions of the rows.
+        For kind region: name of the detections to use instead of the regions of the rows.
     skip_broken: bool
         List and leave out pictures that cannot be decoded, instead of stopping.
     batch_size: int
-        Pictures that pass the backbone together.
+        Number of pictures per pass of the backbone.
     name: str
         Name of the feature folder; BACKBONE-KIND by default.
     device: str
@@ -100,7 +100,7 @@ def detect(
     force: bool = False,
     json: bool = False,
 ) -> None:
-    """Look for things in all pictures of a dataset; goes on where an interrupted run stopped.
+    """Detect objects in all pictures of a dataset; resumes an interrupted run.
 
     Parameters
     ----------
@@ -109,15 +109,15 @@ def detect(
     detector: str
         tflite:FILE, onnx:FILE, torchvision:FILE, classifier:BACKBONE, coco:FILE, bottom-up:FILE or regions:FILE.
     labels: Path
-        Names of the classes, where the file of the detector has none: one a line, or JSON with COCO's categories.
+        File of class names, if the detector's file has none: one name per line, or JSON with COCO's categories.
     score: float
-        Leave out what the detector is less sure of.
+        Leave out regions with a lower score.
     most: int
-        Keep at most so many regions a picture, the surest.
+        Number of regions to keep per picture, the best ones.
     batch_size: int
-        Pictures that are looked at together.
+        Number of pictures per pass of the detector.
     name: str
-        Name of the folder below detections/; `regions` is what features and pseudo captions use unasked.
+        Name of the folder below detections/; features and pseudo captions use `regions` by default.
     force: bool
         Replace detections that were made in another way.
     json: bool
@@ -154,7 +154,7 @@ def join(
     force: bool = False,
     json: bool = False,
 ) -> None:
-    """Put detections together: the regions of the first, and what the others name beside them.
+    """Join detections: all regions of the first, and labels that only the others have.
 
     Parameters
     ----------
@@ -163,11 +163,11 @@ def join(
     detections: str
         Names of the folders below detections/, such as `regions global`.
     name: str
-        Name of the folder for the outcome.
+        Name of the folder for the result.
     wordnet: Path
-        The folder of WordNet's files: a name that nobody writes gets a general one beside it, "Saluki dog".
+        Folder of WordNet's files; a label that nobody writes gets a general name as well, "Saluki dog".
     most: int
-        Keep at most so many regions a picture, the surest.
+        Number of regions to keep per picture, the best ones.
     force: bool
         Replace detections that were made in another way.
     json: bool
@@ -204,18 +204,18 @@ def labels(
 ) -> None:
     """Write the tables that translate labels, labels/LANG.csv, for pseudo captions in other languages.
 
-    Lines that a table has stay as they are, so that you can correct it; new labels are added.
+    Existing lines of a table are kept, so that you can correct it; new labels are added.
 
     Parameters
     ----------
     dataset: Path
         The dataset folder.
     dictionary: list[str]
-        LANG=FILE, a dictionary from English into the language, FreeDict's or MUSE's; once for each language.
+        LANG=FILE, a dictionary from English into the language, from FreeDict or MUSE; repeat it for each language.
     lang: list[str]
         The languages; all of the dataset by default.
     detections: str
-        The name of the detections whose labels are meant.
+        Name of the detections whose labels are translated.
     json: bool
         Print JSON.
     """

@@ -39,11 +39,11 @@ def train(
     dim: int
         Size of a vector.
     epochs: int
-        Passes over the sentences; by default 3 to 15, the fewer the more sentences a language has.
+        Passes over the sentences; by default 3 to 15, fewer for languages with more sentences.
     lang: list[str]
         Languages to train, all of the dataset by default.
     seed: int
-        Another seed gives other vectors.
+        Seed of the training; another seed gives other vectors.
     json: bool
         Print the manifest as JSON.
     """
@@ -61,7 +61,7 @@ def import_(
     dim: Size | None = None,
     json: bool = False,
 ) -> None:
-    """Keep the vectors that the dataset needs out of published files: fastText .vec and .bin, word2vec text, .gz.
+    """Import the vectors that the dataset needs from published files: fastText .vec and .bin, word2vec text, .gz.
 
     Parameters
     ----------

@@ -95,7 +95,9 @@ def to_text(description: DatasetDescription) -> str:
     """The description as a table for people."""
     counts = description.images
     parts = ", ".join(f"{split} {counts[split]:,}" for split in SPLITS)
-    table = [("lang", "split", "images", "captions", "words", "characters", "vocabulary", "parallel")]
+    table: list[tuple[str, ...]] = [
+        ("lang", "split", "images", "captions", "words", "characters", "vocabulary", "parallel")
+    ]
     for lang in dict.fromkeys([*description.languages, *description.parallel]):
         for split in SPLITS:
             captions = description.languages.get(lang, {}).get(split)
