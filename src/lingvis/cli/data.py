@@ -35,9 +35,9 @@ def import_(
     images: Path
         Folder of the pictures, if they are not beside the source.
     lang: str
-        Language of the captions, if the source does not tell it.
+        Language of the captions, if the source does not state it.
     split: str
-        train, val or test, if the source does not tell it.
+        train, val or test, if the source does not state it.
     force: bool
         Replace a dataset folder that was made from another source.
     json: bool
