@@ -12,6 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 SECONDS_BETWEEN_LINES = 10.0
 
 
+def note(text: str) -> None:
+    """Report something that the user should know but that stops nothing, as a line on standard error."""
+    print(f"note: {text}", file=sys.stderr, flush=True)
+
+
 class ProgressBar:
     """`with ProgressBar("features", total) as bar: bar.advance(n, "note")`; writes to standard error only."""
 

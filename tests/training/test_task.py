@@ -17,8 +17,9 @@ from lingvis.text.bank import TokenBank
 from lingvis.training.build import load_recipe
 from lingvis.training.lessons import find_lessons
 from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
-from lingvis.training.loop.fit import Plan, fit
+from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.optimizer import make_optimizer
+from lingvis.training.loop.task import Validation
 from lingvis.training.loop.watch import Loss
 from lingvis.training.run import open_with_features, prepare
 from lingvis.training.task import RetrievalTask
@@ -372,11 +373,12 @@ def run(
         sampler=made.sampler,
         optimizer=optimizer,
         schedule=lambda step, epoch: lr,
-        plan=Plan(epochs=epochs, patience=patience, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds),
-        validate=lambda: {"languages": {"en": {"mR": next(left), "rsum": 6.0}}},
+        plan=TrainingPlan(
+            epochs=epochs, patience=patience, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds
+        ),
+        state=TrainingState("me"),
+        validate=lambda: Validation(next(left), {"mR": 6.0}),
         folder=folder,
-        identity="me",
-        resume=False,
     )
 
 

@@ -38,10 +38,11 @@ from lingvis.training.build import (
 from lingvis.training.identity import run_identity
 from lingvis.training.lessons import Lessons, find_lessons
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
-from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint
-from lingvis.training.loop.fit import Plan, fit
+from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint, load_checkpoint
+from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.optimizer import make_optimizer, make_schedule
-from lingvis.training.pretraining import Material
+from lingvis.training.loop.task import Validation
+from lingvis.training.pretraining import PretrainingData
 from lingvis.training.pseudo import PseudoCaptions, WithPseudo
 from lingvis.training.sampling import CaptionTable, Sampler
 from lingvis.training.source import fit_translator, open_source, take_parts
@@ -81,10 +82,12 @@ def train(
     embedder, task, sampler = prepare(recipe, dataset, store, out, where)
     stored = StoredEmbedder(embedder, store)
 
-    def validate() -> dict[str, Any]:
-        return evaluate([stored], dataset, split="val", languages=embedder.languages)
+    def validate() -> Validation:
+        return Validation.from_report(evaluate([stored], dataset, split="val", languages=embedder.languages))
 
-    plan = Plan(**{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(Plan)})
+    plan = TrainingPlan(
+        **{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(TrainingPlan)}
+    )
     optimizer = make_optimizer(task.trained, **recipe.optimizer.model_dump())
     schedule = make_schedule(
         **recipe.schedule.model_dump(),
@@ -98,10 +101,9 @@ def train(
         optimizer=optimizer,
         schedule=schedule,
         plan=plan,
+        state=load_checkpoint(out, identity, task, optimizer) if resume else TrainingState(identity),
         validate=validate,
         folder=out,
-        identity=identity,
-        resume=resume,
     )
     embedder.model.load_state_dict(state.best, strict=True)
     trained = sum(parameter.numel() for parameter in task.trained.values() if parameter.requires_grad)
@@ -147,7 +149,7 @@ def prepare(
         lessons.groups[people], bank.langs[people], bank.rows.lengths[people], len(lessons.images)
     )
     vectors = stored_vectors(recipe, dataset, tokenizer.vocabulary)
-    material = Material(
+    material = PretrainingData(
         bank=bank,
         vocabulary=tokenizer.vocabulary,
         table=table,

@@ -18,6 +18,7 @@ from lingvis.terms.masked_cross_language import MaskedCrossLanguage, Views, hide
 from lingvis.text.bank import TokenBank
 from lingvis.text.encoders import PerLanguageGRU
 from lingvis.training.loop.graphs import GraphedCalls
+from lingvis.training.loop.task import Task
 from lingvis.training.loop.watch import Loss
 from lingvis.training.pseudo import PseudoCaptions
 from lingvis.training.sampling import CaptionTable
@@ -32,7 +33,7 @@ WORD_MULTIPLE = 512
 Ints = NDArray[np.int64]
 
 
-class RetrievalTask(nn.Module):
+class RetrievalTask(Task):
     """Image-text matching: one step sees a batch of captions and each of their pictures once.
 
     terms: further parts of the loss with their weights. groups: which picture each caption is about; captions
@@ -47,6 +48,8 @@ class RetrievalTask(nn.Module):
     (1 - weight) * people's + weight * detectors', each with its own pictures and negatives (Huang et al. 2019, Eq. 3);
     terms between sentences see people's alone, and term `domains` sees all.
     """
+
+    model: DualEncoder
 
     def __init__(
         self,

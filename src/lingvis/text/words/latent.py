@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,38 +96,3 @@ class LatentAttention(nn.Module):
         rows = F.normalize(self.rows, dim=1)
         words = torch.split(ids, max(1, MOST_SCORES // len(rows)))
         return torch.cat([(self.vectors[some] @ rows.T).topk(count).indices for some in words])
-
-
-def pretrain(
-    words: nn.Module,
-    batches: Iterable[tuple[TextBatch, Tensor]],
-    *,
-    objective: Callable[[Tensor, Tensor], Tensor],
-    lr: float,
-    frozen: Sequence[str] = (),
-) -> list[float]:
-    """Train a word part so that mean word vectors of sentences about one picture are near; the loss of each step.
-
-    batches: sentences, and int64 [B] numbers equal for sentences that belong together in any language.
-    objective: of cosine scores [B, B] and positives bool [B, B]; a sentence scores minus infinity with itself.
-    frozen: names of parameters that stay as they are, such as `space.vectors` of the universal layer.
-    It makes the latent vocabulary (Burns et al. 2020, Eq. 1) and MULE's first stage (Kim et al. 2020).
-    """
-    trained = [each for name, each in words.named_parameters() if each.requires_grad and name not in frozen]
-    optimizer = torch.optim.Adam(trained, lr=lr)
-    words.train()
-    losses = []
-    for batch, groups in batches:
-        optimizer.zero_grad(set_to_none=True)
-        tokens: Tokens = words(batch)
-        weight = tokens.mask.unsqueeze(-1).to(tokens.values.dtype)
-        mean = (tokens.values * weight).sum(1) / weight.sum(1).clamp(min=1)
-        emb = F.normalize(mean.float(), dim=-1)
-        itself = torch.eye(len(emb), dtype=torch.bool, device=emb.device)
-        positives = (groups.unsqueeze(1) == groups) & ~itself
-        loss = objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        losses.append(loss.detach())
-    words.zero_grad(set_to_none=True)
-    return torch.stack(losses).tolist() if losses else []

@@ -1,0 +1,58 @@
+"""The contract between the training loop and the task that it trains."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from lingvis.training.loop.watch import Loss
+from lingvis.types import Clock
+
+Ints = NDArray[np.int64]
+
+
+class Task(nn.Module, ABC):
+    """Everything that is trained together; it turns a batch into a loss.
+
+    model: the module that training is for. The loop keeps its weights whenever validation is best; other modules
+    of the task, such as a learnt objective, are needed in training only.
+    """
+
+    model: nn.Module
+
+    @abstractmethod
+    def loss(self, rows: Ints, clock: Clock) -> Loss:
+        """The loss of one batch; rows: numbers of sentences, as a sampler gives them."""
+
+
+def single_loss(value: Tensor) -> Loss:
+    """The loss of a task that has one term only and is not compared with a blind model."""
+    return Loss(total=value, matching=value, blind=value)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The result of one validation.
+
+    score: the best epoch has the highest one. values: further numbers, for the log.
+    """
+
+    score: float
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_report(cls, report: Mapping[str, Any]) -> Validation:
+        """The mean mR over the languages of an evaluation report; the log also gets rsum and mR per language."""
+        languages = report["languages"]
+        means = {
+            key: sum(numbers[key] for numbers in languages.values()) / len(languages)
+            for key in ("mR", "rsum")
+        }
+        per_language = {lang: numbers["mR"] for lang, numbers in languages.items()}
+        return cls(means["mR"], {**means, "languages": per_language})
