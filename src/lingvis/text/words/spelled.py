@@ -30,6 +30,7 @@ class SpelledWordPart(nn.Module, ABC):
                 "use the tokenizer characters, or the word part embedding"
             )
         self.dim = dim
+        self.drop = 0.0  # share of the n-grams that is left out in training; parts without n-grams ignore it
         self._kept: _Kept | None = None
 
     @abstractmethod
