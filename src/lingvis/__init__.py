@@ -8,11 +8,12 @@ if TYPE_CHECKING:
     from lingvis.collection.collection import Collection
     from lingvis.data.dataset import Dataset
     from lingvis.model.embedder import Embedder
+    from lingvis.new_language.run import add_language
 
     load = Embedder.load
 
 __version__ = "0.1.0"
-__all__ = ["Collection", "Dataset", "Embedder", "__version__", "load"]
+__all__ = ["Collection", "Dataset", "Embedder", "__version__", "add_language", "load"]
 
 
 def __getattr__(name: str) -> Any:
@@ -29,6 +30,10 @@ def __getattr__(name: str) -> Any:
         from lingvis.collection.collection import Collection
 
         return Collection
+    if name == "add_language":
+        from lingvis.new_language.run import add_language
+
+        return add_language
     raise AttributeError(f"module 'lingvis' has no attribute {name!r}")
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import lingvis
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
@@ -228,7 +229,7 @@ def test_the_result_is_typed_and_has_a_json(greek: tuple[Path, AddLanguageResult
 
 def test_paths_may_be_strings(spelled_run: Path, pairs: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
-    result = add_language(str(spelled_run), "el", str(pairs), out, route="distilled", device="cpu")
+    result = lingvis.add_language(str(spelled_run), "el", str(pairs), out, route="distilled", device="cpu")
     assert result.model == "out" and Embedder.load(out, device="cpu").languages == ["en", "el"]
 
 

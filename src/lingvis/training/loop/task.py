@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -32,8 +33,8 @@ class Task(nn.Module, ABC):
 
 
 def single_loss(value: Tensor) -> Loss:
-    """The loss of a task that has one term only and is not compared with a blind model."""
-    return Loss(total=value, matching=value, blind=value)
+    """The loss of a task with one term, for which the loss of a blind model is not known."""
+    return Loss(total=value, matching=value, blind=torch.full_like(value.detach(), torch.nan))
 
 
 @dataclass(frozen=True, slots=True)
