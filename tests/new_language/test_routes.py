@@ -19,6 +19,7 @@ from lingvis.model.stored import StoredEmbedder
 from lingvis.new_language.language_data import gather
 from lingvis.new_language.measure import RetrievalMeasure
 from lingvis.new_language.result import AddLanguageResult
+from lingvis.new_language.routes import find_routes
 from lingvis.new_language.run import add_language
 from lingvis.new_language.start_factory import LexicalResources
 from lingvis.new_language.targets import known_points
@@ -195,6 +196,12 @@ def test_mistakes_cost_nothing(spelled_run: Path, dataset: Path, pairs: Path, tm
     ):
         with pytest.raises(UserError, match=message):
             add_language(*arguments, device="cpu")
+    with pytest.raises(UserError, match="unknown route 'fast'; choose one of: both, characters, distilled"):
+        add_language(spelled_run, "el", dataset, tmp_path / "out", route="fast", device="cpu")
+    with pytest.raises(
+        UserError, match="pivot is 'de', and the model was not trained on it; choose one of: en"
+    ):
+        add_language(spelled_run, "el", dataset, tmp_path / "out", pivot="de", device="cpu")
     with pytest.raises(UserError, match="got 5 sentences in 'el' to learn from; give at least 20"):
         add_language(spelled_run, "el", dataset, tmp_path / "out", captions=5, device="cpu")
     with pytest.raises(UserError, match=r"no route .*no picture has a sentence in el"):
@@ -255,7 +262,7 @@ def test_an_error_leaves_the_embedder_unchanged(
             measure,
             resources=LexicalResources(),
             plan=TeachingPlan(),
-            route="distilled",
+            routes=find_routes("distilled"),
         )
     assert embedder.languages == ["en"] and not embedder.model.training
     assert all(parameter.requires_grad for parameter in embedder.model.parameters())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lingvis.errors import UserError, choices
 from lingvis.model.embedder import Embedder
 from lingvis.new_language.language_data import LanguageData
 from lingvis.new_language.start_factory import StartFactory
@@ -23,7 +24,6 @@ class Route:
     """
 
     name: str
-    summary: str
     start: Callable[[StartFactory], WordStart]
     pictures: bool
     sentences: bool
@@ -61,41 +61,41 @@ def _nothing_to_gloss(embedder: Embedder, data: LanguageData) -> str:
 
 
 ROUTES = (
+    # The model's own letters, trained towards pictures.
     Route(
         name="characters",
-        summary="the model's own letters, trained towards pictures",
         start=StartFactory.copied,
         pictures=True,
         sentences=False,
         obstacles=(_no_spelling, _no_pictures),
     ),
+    # Word vectors mapped into the model's space, trained towards pictures and translations.
     Route(
         name="mapped",
-        summary="word vectors mapped into the model's space, trained towards pictures and translations",
         start=StartFactory.mapped,
         pictures=True,
         sentences=True,
         obstacles=(_no_meaning,),
     ),
+    # The model's own letters, trained towards translations.
     Route(
         name="distilled",
-        summary="the model's own letters, trained towards translations",
         start=StartFactory.copied,
         pictures=False,
         sentences=True,
         obstacles=(_no_translations,),
     ),
+    # Fresh n-grams, trained towards pictures and translations.
     Route(
         name="both",
-        summary="fresh n-grams, trained towards pictures and translations",
         start=StartFactory.fresh,
         pictures=True,
         sentences=True,
         obstacles=(_no_pictures, _no_translations),
     ),
+    # As both or mapped, with word-by-word glosses of captions in known languages.
     Route(
         name="glossed",
-        summary="as both or mapped, with word-by-word glosses of captions in known languages",
         start=StartFactory.mapped_or_glossed,
         pictures=True,
         sentences=True,
@@ -103,3 +103,11 @@ ROUTES = (
         obstacles=(_nothing_to_gloss,),
     ),
 )
+
+
+def find_routes(name: str | None) -> list[Route]:
+    """The route of this name; all routes for None."""
+    routes = [route for route in ROUTES if name in (None, route.name)]
+    if not routes:
+        raise UserError(f"unknown route {name!r}; choose one of: {choices(route.name for route in ROUTES)}")
+    return routes

@@ -27,6 +27,7 @@ from lingvis.model.stored import StoredEmbedder
 from lingvis.new_language.language_data import LanguageData, gather
 from lingvis.new_language.measure import RetrievalMeasure
 from lingvis.new_language.result import AddLanguageResult
+from lingvis.new_language.routes import find_routes
 from lingvis.new_language.start_factory import LexicalResources
 from lingvis.new_language.targets import known_points
 from lingvis.new_language.task import TeachingPlan
@@ -64,6 +65,7 @@ def add_language(
     source = Path(run)
     target = Path(out)
     config = _check_folders(source, lang, target)
+    routes = find_routes(route)
     embedder = Embedder.load(source, device=device)
     _check_model(embedder, lang, pivot)
     opened, stored = _open(embedder, lang, Path(dataset))
@@ -80,7 +82,7 @@ def add_language(
         measure.shorter,
         resources=LexicalResources(vectors=_path(vectors), dictionary=_path(dictionary), pivot=pivot),
         plan=TeachingPlan(seed=seed, temperature=_temperature(recipe)),
-        route=route,
+        routes=routes,
     )
     best = best_outcome(outcomes)
     assert best.language is not None

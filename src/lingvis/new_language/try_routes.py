@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lingvis.errors import UserError, choices
+from lingvis.errors import UserError
 from lingvis.model.added_language import AddedConfig, AddedLanguage, Branch
 from lingvis.model.embedder import Embedder
 from lingvis.new_language.language_data import LanguageData
 from lingvis.new_language.measure import RetrievalMeasure
-from lingvis.new_language.routes import ROUTES, Route
+from lingvis.new_language.routes import Route
 from lingvis.new_language.start_factory import LexicalResources, StartFactory
 from lingvis.new_language.starts import WordStart
 from lingvis.new_language.targets import TargetedSentences
@@ -65,22 +65,19 @@ def try_routes(
     *,
     resources: LexicalResources,
     plan: TeachingPlan,
-    route: str | None = None,
+    routes: Sequence[Route],
 ) -> list[RouteOutcome]:
-    """The outcome of every route, or of one; image_emb: of the pictures of data.learn [images, dim]."""
-    routes = [each for each in ROUTES if route in (None, each.name)]
-    if not routes:
-        raise UserError(f"unknown route {route!r}; choose one of: {choices(each.name for each in ROUTES)}")
+    """The outcome of every route; image_emb: of the pictures of data.learn [images, dim]."""
     starts = StartFactory(embedder, recipe, data, resources, seed=plan.seed)
     trials = _RouteTrials(embedder, data, starts, image_emb, measure)
     shorter = replace(plan, epochs=min(plan.epochs, GLOSSED_EPOCHS))
-    plans = [shorter if each.glosses else plan for each in routes]
+    plans = [shorter if route.glosses else plan for route in routes]
     outcomes = []
     with ProgressBar("add-language", sum(each.epochs for each in plans)) as bar:
-        for each, route_plan in zip(routes, plans, strict=True):
+        for route, route_plan in zip(routes, plans, strict=True):
             before = bar.done
-            outcomes.append(trials.run(each, route_plan, advance=partial(bar.advance, note=each.name)))
-            bar.advance(before + route_plan.epochs - bar.done, each.name)  # epochs that were not needed
+            outcomes.append(trials.run(route, route_plan, advance=partial(bar.advance, note=route.name)))
+            bar.advance(before + route_plan.epochs - bar.done, route.name)  # epochs that were not needed
     return outcomes
 
 
