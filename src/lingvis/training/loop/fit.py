@@ -13,7 +13,7 @@ from torch import nn
 from lingvis.progress import ProgressBar
 from lingvis.training.loop.checkpoint import TrainingState
 from lingvis.training.loop.optimizer import Schedule, set_rate
-from lingvis.training.loop.record import RunRecord
+from lingvis.training.loop.record import RunRecord, recording
 from lingvis.training.loop.task import Ints, Task, Validation
 from lingvis.training.loop.watch import LossWatch
 from lingvis.training.sampling import Sampler
@@ -55,13 +55,13 @@ def fit(
     With a folder all random numbers of a step come from (seed, step), so that a resumed run repeats an uninterrupted
     one. Without a folder nothing can be resumed, and they come from torch's generator as it is.
     """
-    record = (
-        RunRecord(folder, state, task, optimizer, checkpoint_seconds=plan.checkpoint_seconds)
+    run: contextlib.AbstractContextManager[RunRecord | None] = (
+        recording(folder, state, task, optimizer, checkpoint_seconds=plan.checkpoint_seconds)
         if folder is not None
-        else None
+        else contextlib.nullcontext()
     )
     steps = plan.epochs * sampler.batch_count()
-    with record or contextlib.nullcontext(), _progress(label, steps, state.step) as advance:
+    with run as record, _progress(label, steps, state.step) as advance:
         for epoch in range(state.epoch, plan.epochs):
             progress = f"epoch {epoch + 1}/{plan.epochs}"
             task.train()

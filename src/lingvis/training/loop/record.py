@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 
 import torch
 
@@ -25,10 +24,7 @@ class Interrupted(Exception):
 
 
 class RunRecord:
-    """Writes the progress of a run to its folder: `with RunRecord(...) as record: ...`.
-
-    Inside the block, Ctrl-C ends the run after the current step, with a checkpoint.
-    """
+    """Writes the progress of a run to its folder; see `recording`."""
 
     def __init__(
         self,
@@ -37,34 +33,20 @@ class RunRecord:
         task: Task,
         optimizer: torch.optim.Optimizer,
         *,
+        log: RunLog,
+        interrupted: Callable[[], bool],
         checkpoint_seconds: float,
     ) -> None:
         self._folder = folder
         self._state = state
         self._task = task
         self._optimizer = optimizer
+        self._log = log
+        self._interrupted = interrupted
         self._checkpoint_seconds = checkpoint_seconds
-        self._log = RunLog(folder, from_step=state.step, from_epoch=state.epoch)
         self._began = time.monotonic() - state.seconds
         self._saved = time.monotonic()
-        self._interrupts = _interrupts()
-        self._interrupted: Callable[[], bool] = lambda: False
         self.watch = LossWatch()
-
-    def __enter__(self) -> RunRecord:
-        self._interrupted = self._interrupts.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._state.seconds = time.monotonic() - self._began
-                draw_curves(self._folder, self._log.records)
-        finally:
-            self._interrupts.__exit__(None, None, None)
-            self._log.close()
 
     def after_step(self) -> None:
         """Report the loss and write a checkpoint when it is time; raises Interrupted after Ctrl-C."""
@@ -89,10 +71,40 @@ class RunRecord:
         """Write the numbers of the epoch that has just ended to the log."""
         self._log.write("val", self._state.step, {"epoch": self._state.epoch, **validation.values})
 
+    def finish(self) -> None:
+        """Note the time that training took, and draw the curves."""
+        self._state.seconds = time.monotonic() - self._began
+        draw_curves(self._folder, self._log.records)
+
     def _checkpoint(self) -> None:
         self.report()
         self._state.seconds = time.monotonic() - self._began
         save_checkpoint(self._folder, self._state, self._task, self._optimizer)
+
+
+@contextlib.contextmanager
+def recording(
+    folder: Path,
+    state: TrainingState,
+    task: Task,
+    optimizer: torch.optim.Optimizer,
+    *,
+    checkpoint_seconds: float,
+) -> Iterator[RunRecord]:
+    """Record a run in a folder; inside the block Ctrl-C ends the run after the current step, with a checkpoint."""
+    log = RunLog(folder, from_step=state.step, from_epoch=state.epoch)
+    with contextlib.closing(log), _interrupts() as interrupted:
+        record = RunRecord(
+            folder,
+            state,
+            task,
+            optimizer,
+            log=log,
+            interrupted=interrupted,
+            checkpoint_seconds=checkpoint_seconds,
+        )
+        yield record
+        record.finish()
 
 
 @contextlib.contextmanager
