@@ -207,7 +207,7 @@ def test_sentences_without_pictures_are_read(name: str, tmp_path: Path) -> None:
     assert dataset.languages == ["en"]  # they are no captions of the dataset
 
 
-def test_bad_sentences_without_pictures_are_told_by_line(tmp_path: Path) -> None:
+def test_bad_sentences_without_pictures_are_reported_by_line(tmp_path: Path) -> None:
     dataset = Dataset.open(make(tmp_path, GOOD))
     lines = [
         SENTENCES,
