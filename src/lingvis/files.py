@@ -1,9 +1,9 @@
 """Writes that are whole or absent: a reader never sees half a file, and a kill loses nothing stored.
 
-Content is written to a hidden `.<name>.tmp-*` beside the target and takes its place in one step. Leftovers of a
-kill are removed when the same target is written next. Replacing a folder is one step on Linux; where the file
-system cannot swap two names it takes two, and a kill between them leaves the old folder beside its place, as
-`.<name>.old-*`.
+Content is written to a hidden `.<name>.tmp-*` beside the target and takes its place in one step. What a kill
+leaves of that kind is removed when the same target is written next. Replacing a folder is one step on Linux;
+where the file system cannot swap two names it takes two, and a kill between them leaves the old folder
+beside its place, as `.<name>.old-*`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; it replaces `path` only if the block ends without an error."""
+    """Yield a temporary path beside `path`; it takes its place only when the block ends well."""
     place = _place(path, folder=False)
     with _beside(place, folder=False) as temporary:
         yield temporary
@@ -48,7 +48,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; it replaces `path` only if the block ends without an error."""
+    """Yield a temporary folder beside `path`; it replaces `path` only when the block ends well."""
     place = _place(path, folder=True)
     with _beside(place, folder=True) as temporary:
         yield temporary
@@ -62,7 +62,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def replace_folder(source: Path, target: Path) -> None:
-    """Put folder `source` in the place of `target`; the old folder is removed after the new one is in place."""
+    """Put folder `source` in the place of `target`; the old one is dropped after the new one stands."""
     target = _place(target, folder=True)
     old: Path | None = None
     if not target.exists():
@@ -102,17 +102,19 @@ def checksum(file: Path) -> str:
 
 
 def check_writable(out: Path) -> None:
-    """Raise if files cannot be written to the folder, before minutes are spent on results that would be lost."""
+    """Found before minutes are spent on what could not be kept."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise UserError(f"cannot write to {out} ({error.strerror}); choose another folder") from error
+        raise UserError(
+            f"cannot write to {out} ({error.strerror}); choose another folder with --out"
+        ) from error
 
 
 def _place(path: Path, *, folder: bool) -> Path:
-    """The target of a write to `path`: symbolic links are followed; raises for a file of another kind."""
+    """Where a write to `path` goes: through symbolic links, and never over something of another kind."""
     place = Path(os.path.realpath(path))
     fits = path.is_dir() if folder else path.is_file()
     if not fits and (path.exists() or os.path.lexists(place)):
@@ -125,7 +127,7 @@ def _place(path: Path, *, folder: bool) -> Path:
 def _beside(place: Path, *, folder: bool) -> Iterator[Path]:
     """A temporary file or folder beside `place`, locked while the block runs; the block may move it away.
 
-    The lock ends with the process: unlocked leftovers come from a kill and are removed first.
+    The lock ends with the process: what is not locked was left by a kill, and goes first.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     start = f".{place.name}.tmp-"
@@ -136,10 +138,10 @@ def _beside(place: Path, *, folder: bool) -> Iterator[Path]:
     while True:
         temporary = _make(place, start, folder=folder)
         with contextlib.ExitStack() as stack:
-            # A file system without locks raises; then leftovers are never removed, either.
+            # A file system without locks: then nobody removes what is left, either.
             with contextlib.suppress(OSError):
                 stack.enter_context(_lock(temporary, wait=True))
-            if not temporary.exists():  # another writer removed it as a leftover before it was locked
+            if not temporary.exists():  # another writer took it for left over before it was locked
                 continue
             try:
                 yield temporary
@@ -158,7 +160,7 @@ def _make(place: Path, start: str, *, folder: bool) -> Path:
 
 @contextlib.contextmanager
 def _lock(path: Path, *, wait: bool) -> Iterator[None]:
-    """Hold the lock of a file or folder; raises OSError if another process holds it and `wait` is false."""
+    """Hold the lock of a file or folder; OSError when somebody else holds it and we are not to wait."""
     handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -175,7 +177,7 @@ def _remove(path: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two names in one step; False if the system or the file system cannot."""
+    """Swap two names in one step; False where the system or the file system cannot."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
