@@ -73,6 +73,11 @@ def test_a_long_list_of_problems_is_cut_but_counted(tmp_path: Path) -> None:
     assert f"and {50 - PROBLEMS_SHOWN} more" in text
 
 
+def test_an_open_dataset_is_not_read_again(tmp_path: Path) -> None:
+    dataset = Dataset.open(make(tmp_path, GOOD))
+    assert Dataset.open(dataset) is dataset
+
+
 def test_one_problem_is_not_plural(tmp_path: Path) -> None:
     assert "has 1 problem;" in message(make(tmp_path, b"{"))
 
@@ -207,7 +212,7 @@ def test_sentences_without_pictures_are_read(name: str, tmp_path: Path) -> None:
     assert dataset.languages == ["en"]  # they are no captions of the dataset
 
 
-def test_bad_sentences_without_pictures_are_told_by_line(tmp_path: Path) -> None:
+def test_bad_sentences_without_pictures_are_reported_by_line(tmp_path: Path) -> None:
     dataset = Dataset.open(make(tmp_path, GOOD))
     lines = [
         SENTENCES,

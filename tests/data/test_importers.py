@@ -269,7 +269,7 @@ def test_coco_cn_lines_with_split_lists(tmp_path: Path) -> None:
     }
 
 
-def test_coco_language_and_split_given_or_told_by_names(tmp_path: Path) -> None:
+def test_coco_language_and_split_from_options_or_names(tmp_path: Path) -> None:
     file = put(tmp_path / "yjcaptions26k_clean.json", coco(("COCO_train2014_1.jpg", "いぬ")))
     assert rows_of(read("coco", file)) == {"COCO_train2014_1.jpg": ("train", {"ja": ("いぬ",)})}
     assert rows_of(read("coco", file, split="test"))["COCO_train2014_1.jpg"][0] == "test"

@@ -236,5 +236,5 @@ def test_torchvision_weights_find_their_network(tmp_path: Path) -> None:
     (regions,) = detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     assert isinstance(regions, list)
     torch.save({"other": torch.zeros(2)}, tmp_path / "weights.pth")
-    with pytest.raises(UserError, match="are those of no network here"):
+    with pytest.raises(UserError, match="belong to no known network"):
         load_detector(f"torchvision:{tmp_path / 'weights.pth'}")

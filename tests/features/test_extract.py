@@ -53,6 +53,13 @@ def test_extract_stores_what_live_encoding_gives(make_dataset: MakeDataset, lite
     assert set(files_of(store.path)) == {"manifest.json", "names.json", "offsets.npy", "values.npy"}
 
 
+def test_a_path_names_the_dataset_as_well(make_dataset: MakeDataset, tiny: Backbone) -> None:
+    dataset = make_dataset(2)
+    store = extract(str(dataset.path), backbone=tiny, kind="global")
+    assert store.names == [row.image for row in dataset.rows]
+    assert extract(dataset, backbone=tiny, kind="global").manifest == store.manifest
+
+
 def test_a_complete_store_is_returned_without_the_backbone(make_dataset: MakeDataset, tiny: Backbone) -> None:
     dataset = make_dataset(2)
     first = extract(dataset, backbone=tiny, kind="global")

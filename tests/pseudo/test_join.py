@@ -87,7 +87,9 @@ def test_joined_detections_are_stored(dataset: Dataset, tmp_path: Path) -> None:
     assert [pseudo_caption(row.regions) for row in rows] == ["ball Saluki dog hound dog couch sofa"] * 3
 
 
-def test_only_what_was_joined_of_the_same_is_replaced_unasked(dataset: Dataset, tmp_path: Path) -> None:
+def test_only_a_join_of_the_same_detections_is_replaced_without_force(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     wordnet = write_wordnet(tmp_path / "wordnet")
     join(dataset, ["regions", "global"], name="both", wordnet=wordnet)
     before = (dataset.detections_dir / "both/regions.jsonl").read_bytes()

@@ -128,7 +128,7 @@ def test_bin_without_subwords_does_not_invent_words(tmp_path: Path) -> None:
     assert table.values[0] == pytest.approx(model.wv.vectors_vocab[model.wv.key_to_index["hund"]])
 
 
-def test_bin_refuses_what_it_cannot_read(fasttext_bin: tuple[Path, Any], tmp_path: Path) -> None:
+def test_bin_rejects_unreadable_files(fasttext_bin: tuple[Path, Any], tmp_path: Path) -> None:
     data = fasttext_bin[0].read_bytes()
     file = tmp_path / "a.bin"
 
@@ -192,7 +192,7 @@ def test_pca_to_the_full_size_keeps_distances() -> None:
 
 
 @pytest.mark.parametrize(("shape", "dim"), [((9, 4), 5), ((3, 4), 4), ((9, 4), 0)])
-def test_pca_refuses_sizes_there_are_not(shape: tuple[int, int], dim: int) -> None:
+def test_pca_rejects_impossible_sizes(shape: tuple[int, int], dim: int) -> None:
     with pytest.raises(UserError, match=f"choose a size from 1 to {min(shape)}"):
         reduce(np.ones(shape, dtype=np.float32), dim)
 
@@ -241,7 +241,7 @@ def test_store_round_trip_and_lookup(tmp_path: Path) -> None:
     assert vectors.lookup(["hund", "犬"], "zh")[1].tolist() == [False, True]
 
 
-def test_store_tells_what_is_wrong(tmp_path: Path) -> None:
+def test_store_reports_what_is_wrong(tmp_path: Path) -> None:
     folder = tmp_path / "vectors" / "mine"
     with pytest.raises(UserError, match="lingvis vectors train"):
         WordVectors.open(folder)
@@ -266,7 +266,7 @@ def test_store_tells_what_is_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [65520.0, -7e4, np.inf, np.nan])
-def test_store_refuses_numbers_it_has_no_room_for(tmp_path: Path, number: float) -> None:
+def test_store_rejects_numbers_beyond_float16(tmp_path: Path, number: float) -> None:
     values = np.array([[1, 65504], [number, 0]], dtype=np.float32)  # the largest of float16, and a larger one
     origins = {"de": VectorsOrigin(source="a.vec", sentences="abc")}
     with pytest.raises(UserError, match=r"the vector of 'läuft' from a\.vec has a number above 65504"):
