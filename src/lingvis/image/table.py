@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Ints
 from lingvis.layers.ragged import RaggedIndex, starts_of
 from lingvis.types import Tokens
 
@@ -25,8 +26,8 @@ class FeatureTable:
         self,
         *,
         values: NDArray[np.float16],
-        offsets: NDArray[np.int64],
-        rows: NDArray[np.int64],
+        offsets: Ints,
+        rows: Ints,
         device: torch.device,
     ) -> None:
         self.device = device
@@ -55,7 +56,7 @@ class FeatureTable:
             values = torch.from_numpy(self._mapped[places.cpu().numpy()]).to(self.device, non_blocking=True)
         return Tokens(values.float(), mask)
 
-    def batch(self, rows: NDArray[np.int64]) -> Tokens:
+    def batch(self, rows: Ints) -> Tokens:
         """Sets by number, padded to the largest of them."""
         on_device = torch.from_numpy(rows).to(self.device, non_blocking=True)
         return self.gather(on_device, self.rows.longest(rows))
@@ -65,9 +66,7 @@ def _fits(wanted: int, device: torch.device) -> bool:
     return device.type == "cuda" and wanted <= SHARE_OF_MEMORY * torch.cuda.mem_get_info(device)[0]
 
 
-def _copy(
-    values: NDArray[np.float16], starts: NDArray[np.int64], sizes: NDArray[np.int64], device: torch.device
-) -> Tensor:
+def _copy(values: NDArray[np.float16], starts: Ints, sizes: Ints, device: torch.device) -> Tensor:
     """The wanted sets one behind the other on the device, moved in portions: the host never holds them all."""
     copied = torch.empty(int(sizes.sum()), values.shape[1], dtype=torch.float16, device=device)
     ends = np.cumsum(sizes)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+
+from lingvis.arrays import Ints
 
 
 class RaggedIndex:
@@ -15,13 +16,13 @@ class RaggedIndex:
     never waited for.
     """
 
-    def __init__(self, starts: NDArray[np.int64], lengths: NDArray[np.int64], device: torch.device) -> None:
+    def __init__(self, starts: Ints, lengths: Ints, device: torch.device) -> None:
         self.lengths = lengths
         self._uniform = bool(len(lengths)) and bool((lengths == lengths[0]).all())
         self._starts = torch.from_numpy(starts).to(device)
         self._device_lengths = torch.from_numpy(lengths).to(device)
 
-    def longest(self, rows: NDArray[np.int64], *, multiple: int = 1) -> int:
+    def longest(self, rows: Ints, *, multiple: int = 1) -> int:
         """The length to pad `rows` to, rounded up to a multiple unless all rows there are have one length."""
         longest = int(self.lengths[rows].max())
         return longest if self._uniform else -(-longest // multiple) * multiple
@@ -36,6 +37,6 @@ class RaggedIndex:
         return self._starts[rows].unsqueeze(1) + torch.minimum(position, lengths - 1), position < lengths
 
 
-def starts_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def starts_of(lengths: Ints) -> Ints:
     """Where rows of these lengths start when they lie one behind the other."""
     return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)

@@ -27,7 +27,7 @@ from lingvis.text.tokenizers.base import (
 )
 
 # As many distinct words keep their ids for good; so a server that reads for years does not grow for years.
-LEXICON = 100_000
+LASTING_IDS = 100_000
 # Letter numbers behind an alphabet that its characters never have: the marks before and behind a word.
 MARKS = 2
 
@@ -85,13 +85,13 @@ class Alphabet:
         return letters
 
 
-class Lexicon:
+class WordIds:
     """Ids for words as they come, behind those of the special tokens.
 
     The first `lasting` distinct words keep their ids; the ids of others are given out anew after `turn`.
     """
 
-    def __init__(self, lasting: int = LEXICON) -> None:
+    def __init__(self, lasting: int = LASTING_IDS) -> None:
         self._lasting = lasting + len(SPECIAL_TOKENS)
         self._words = list(SPECIAL_TOKENS)
         self._ids: dict[str, int] = {}
@@ -169,15 +169,15 @@ class CharacterTokenizer(Tokenizer):
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         """Ids of each sentence; those of rare words hold until the next call."""
-        self._lexicon.turn()
+        self._ids.turn()
         return [
-            np.asarray([START, *self._lexicon.number(words(text, lang)), END], dtype=np.int64)
+            np.asarray([START, *self._ids.number(words(text, lang)), END], dtype=np.int64)
             for text, lang in zip(texts, langs, strict=True)
         ]
 
     def spelling(self, ids: Ints) -> Ints:
         """Letter numbers [len(ids), word_length] of ids that the latest call gave out, 0 behind the end."""
-        spelled = self._lexicon.words(ids)
+        spelled = self._ids.words(ids)
         if self.min_count == 1:
             spelled = [self.alphabet.without_unknown(word) for word in spelled]
         letters = self.alphabet.spell(spelled, self.word_length)
@@ -195,7 +195,7 @@ class CharacterTokenizer(Tokenizer):
         )
 
     def _set(self, alphabet: Alphabet) -> None:
-        self.alphabet, self._lexicon = alphabet, Lexicon()
+        self.alphabet, self._ids = alphabet, WordIds()
         self.vocabulary = Vocabulary(
             size=0,
             pad=PAD,

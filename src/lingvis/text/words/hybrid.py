@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
@@ -42,7 +41,7 @@ class HybridWords(WordPart):
         self,
         *,
         vocabulary: Vocabulary,
-        vectors: NDArray[np.float32] | None = None,
+        vectors: Floats | None = None,
         assignment: Assignment | None = None,
         folder: Path | None = None,
         own: Annotated[int, Field(ge=0)] = 5000,

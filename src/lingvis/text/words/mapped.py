@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
@@ -37,8 +36,8 @@ class MappedWords(WordPart):
         self,
         *,
         vocabulary: Vocabulary,
-        vectors: NDArray[np.float32] | None = None,
-        matrix: NDArray[np.float32] | None = None,
+        vectors: Floats | None = None,
+        matrix: Floats | None = None,
         vector_dim: Count,
         map: Literal["none", "random", "procrustes", "rcsls"],
         dictionary: str = "",
@@ -73,10 +72,10 @@ class MappedWords(WordPart):
         chosen = torch.where((batch.ids < count).unsqueeze(-1), special, words)
         return Tokens(chosen, batch.mask, batch.runs)
 
-    def table(self) -> NDArray[np.float32]:
+    def table(self) -> Floats:
         """The vectors of `words` behind the map, [words, vector_dim]: the space that the encoder knows."""
         with torch.no_grad():
-            values: NDArray[np.float32] = self._mapped(self.vectors).cpu().numpy()
+            values: Floats = self._mapped(self.vectors).cpu().numpy()
         return values
 
     def _mapped(self, vectors: Tensor) -> Tensor:

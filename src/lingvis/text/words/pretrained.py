@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
@@ -20,9 +19,7 @@ class PretrainedEmbedding(WordEmbedding):
     vectors: float32 [vocabulary.size, dim], zeros for words without one.
     """
 
-    def __init__(
-        self, *, vocabulary: Vocabulary, dim: Count, vectors: NDArray[np.float32] | None = None
-    ) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, dim: Count, vectors: Floats | None = None) -> None:
         super().__init__(vocabulary=vocabulary, dim=dim)
         if vectors is None:  # weights are loaded later
             return

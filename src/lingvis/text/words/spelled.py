@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.characters import LEXICON
+from lingvis.text.tokenizers.characters import LASTING_IDS
 from lingvis.text.words.base import WordPart
 from lingvis.types import SpelledWords, TextBatch, Tokens
 
@@ -58,7 +58,7 @@ class SpelledWordPart(WordPart):
         if self._kept is None or self._kept.state != state:
             self._kept = _Kept.empty(state, words.letters, next(self.parameters()), self.dim)
         kept = self._kept
-        ids = words.ids.clamp(max=LEXICON - 1)
+        ids = words.ids.clamp(max=LASTING_IDS - 1)
         if int(ids[-1]) >= len(kept.vectors):  # ids ascend
             kept = self._kept = kept.grown(int(ids[-1]) + 1)
         # Letters, not ids, say whether a vector is right: another tokenizer gives the same ids to other words.
@@ -71,7 +71,7 @@ class SpelledWordPart(WordPart):
             composed = self.compose(new)
         vectors = kept.vectors[ids]
         vectors[missing] = composed
-        lasting = new.ids < LEXICON - 1
+        lasting = new.ids < LASTING_IDS - 1
         # Vectors first: who finds the letters finds the right vector, also in another thread.
         kept.vectors[new.ids[lasting]] = composed[lasting]
         kept.letters[new.ids[lasting]] = new.letters[lasting]

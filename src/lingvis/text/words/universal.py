@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.base import WORDS, WordPart
@@ -26,7 +25,7 @@ class UniversalWords(WordPart):
         self,
         *,
         vocabulary: Vocabulary,
-        vectors: NDArray[np.float32] | None = None,
+        vectors: Floats | None = None,
         vector_dim: Count,
         dim: Count,
         tune: bool = True,
