@@ -123,7 +123,7 @@ def test_only_the_characters_are_saved(tmp_path: Path) -> None:
         ('{"characters": ["a", "bc"]}', "one character"),
         ('{"characters": ["a", 5]}', "one character"),
         ('{"characters": "abc"}', "must be a list"),
-        ('{"characters": ["a", "b", "a"]}', "once each"),
+        ('{"characters": ["a", "b", "a"]}', "distinct"),
         ('{"words": []}', "characters"),
         ('{"characters": ["a"', "delimiter"),
     ],

@@ -1,4 +1,4 @@
-"""Rows of different lengths in one flat tensor, from which padded batches are cut on the device."""
+"""Rows of different lengths in one flat tensor, from which padded batches are gathered on the device."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lingvis.arrays import Ints
 
 
 class RaggedIndex:
-    """Row r is the stretch starts[r] : starts[r] + lengths[r] of a flat tensor.
+    """Row r is the slice starts[r] : starts[r] + lengths[r] of a flat tensor.
 
-    Lengths are kept on the host too: the padded length of a batch is decided there, so that the device is
-    never waited for.
+    Lengths are kept on the host too: the padded length of a batch is computed there, so that nothing waits for the
+    device.
     """
 
     def __init__(self, starts: Ints, lengths: Ints, device: torch.device) -> None:
@@ -23,14 +23,14 @@ class RaggedIndex:
         self._device_lengths = torch.from_numpy(lengths).to(device)
 
     def longest(self, rows: Ints, *, multiple: int = 1) -> int:
-        """The length to pad `rows` to, rounded up to a multiple unless all rows there are have one length."""
+        """The length to pad `rows` to, rounded up to a multiple unless all rows of the index have the same length."""
         longest = int(self.lengths[rows].max())
         return longest if self._uniform else -(-longest // multiple) * multiple
 
     def gather(self, rows: Tensor, length: int) -> tuple[Tensor, Tensor]:
-        """rows int64 [B] -> places in the flat tensor int64 [B, length] and mask bool [B, length].
+        """rows int64 [B] -> positions in the flat tensor int64 [B, length] and mask bool [B, length].
 
-        Padded places repeat the row's last one, so that they can be read.
+        Padded positions repeat the row's last one, so that they are valid indices.
         """
         position = torch.arange(length, device=rows.device)
         lengths = self._device_lengths[rows].unsqueeze(1)
@@ -38,5 +38,5 @@ class RaggedIndex:
 
 
 def starts_of(lengths: Ints) -> Ints:
-    """Where rows of these lengths start when they lie one behind the other."""
+    """The starts of consecutive rows of these lengths."""
     return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""SMALR's latent vocabulary, learnt before the model: which few shared tokens stand for the many words."""
+"""SMALR's latent vocabulary, learnt before the model: a few shared tokens replace many words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.space import SCALE, fill_empty
 from lingvis.types import TextBatch, Tokens
 
-MOST_SCORES = 1 << 26  # scores of words against latent tokens that are held at a time: 256 MiB
+MOST_SCORES = 1 << 26  # scores of words against latent tokens that are in memory at once: 256 MiB
 TEMPERATURE = 0.1  # of the softmax over cosines
 
 
@@ -28,22 +28,22 @@ class Assignment:
     vectors: Tensor
 
     def used(self, special: int) -> int:
-        """How many tokens stand for a word; the first `special` ids are none."""
+        """Number of tokens that replace a word; the first `special` ids are not words."""
         return len(torch.unique(self.token_of[special:]))
 
 
 class LatentAttention(nn.Module):
     """ids [B, L] -> vectors of latent tokens [B, L, dim] by hard attention (Burns et al. 2020, section 3.1).
 
-    A linear layer scores the latent tokens from a word's pretrained vector, and the best one stands for the
-    word. In training, with probability `explore`, it is any of the `among` best, drawn once a batch for each
-    distinct word. Hard choices have no gradient, so the layer learns straight through: forward the chosen token,
-    backward a mixture of the `among` best weighted by the softmax of their scores. The tokens themselves
-    learn only where they are chosen. Special tokens are no words: the mask leaves them out.
+    A linear layer scores the latent tokens from a word's pretrained vector, and the best one replaces the word. In
+    training, with probability `explore`, it is any of the `among` best, drawn once per batch for each distinct word.
+    Hard choices have no gradient, so the layer uses a straight-through estimator: the chosen token forward, a mixture
+    of the `among` best, weighted by the softmax of their scores, backward. Tokens learn only where they are chosen.
+    Special tokens are not words: the mask leaves them out.
 
-    Our decision, where the paper says nothing: scores are cosines, and rows of the layer start as long as the
-    root of their size, so that a step of Adam turns a row by about `lr` radians. A plain layer collapses: rows
-    that win words grow, turn and win more, until a fiftieth of the tokens is left.
+    The paper does not define the scores. Here they are cosines, and the rows of the layer start with the root of their
+    size as length, so that a step of Adam turns a row by about `lr` radians. A plain layer collapses: rows that win
+    words grow and win more, until a fiftieth of the tokens is left.
 
     vectors: float32 [vocabulary.size, any], not trained; zeros for words without one, which get random ones.
     """
@@ -106,12 +106,12 @@ def pretrain(
     lr: float,
     frozen: Sequence[str] = (),
 ) -> list[float]:
-    """Train a word part so that mean word vectors of sentences about one picture are near; the loss of each step.
+    """Train a word part so that sentences about one picture have similar mean word vectors; returns the losses.
 
-    batches: sentences, and int64 [B] numbers equal for sentences that belong together in any language.
-    objective: of cosine scores [B, B] and positives bool [B, B]; a sentence scores minus infinity with itself.
-    frozen: names of parameters that stay as they are, such as `space.vectors` of the universal layer.
-    It makes the latent vocabulary (Burns et al. 2020, Eq. 1) and MULE's first stage (Kim et al. 2020).
+    batches: sentences, and int64 [B] numbers that are equal for sentences about one picture, in any language.
+    objective: a function of cosine scores [B, B] and positives bool [B, B]; a sentence scores minus infinity with
+    itself. frozen: names of parameters that are not trained, such as `space.vectors` of the universal layer.
+    It serves the latent vocabulary (Burns et al. 2020, Eq. 1) and MULE's first stage (Kim et al. 2020).
     """
     trained = [each for name, each in words.named_parameters() if each.requires_grad and name not in frozen]
     optimizer = torch.optim.Adam(trained, lr=lr)
