@@ -99,14 +99,14 @@ class LanguageWordTokenizer(Tokenizer):
                 "add en to data.languages, or set rare_below = 0 and dictionaries = ''"
             )
         known = {word: counts[LENDER][word] for word in kept[LENDER]}
-        found = find_dictionaries(Path(self.dictionaries), tuple(kept), into=LENDER, counts=known)
+        dictionaries = find_dictionaries(Path(self.dictionaries), tuple(kept), into=LENDER, counts=known)
         return {
             lang: {
                 word: dictionary[word]
                 for word in sorted(counts[lang].keys() - set(kept[lang]))
                 if dictionary.get(word) in known
             }
-            for lang, dictionary in found.items()
+            for lang, dictionary in dictionaries.items()
         }
 
     def save(self, folder: Path) -> None:

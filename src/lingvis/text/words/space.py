@@ -63,8 +63,8 @@ class WordSpace(nn.Module):
         vectors = F.embedding((rows - len(self.shared)).clamp(min=0), self.vectors)
         own = self.project(vectors, runs)
         if self._lender >= 0:
-            first, behind = self._lent
-            is_lent = ((rows >= first) & (rows < behind)).unsqueeze(-1)
+            first, end = self._lent
+            is_lent = ((rows >= first) & (rows < end)).unsqueeze(-1)
             own = torch.where(is_lent, self.project.layers[self._lender](vectors), own)
         return torch.where((rows < len(self.shared)).unsqueeze(-1), shared, own)
 
