@@ -1,4 +1,4 @@
-"""The nouns that pass between stages."""
+"""The values that pass between stages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tokens:
 class SpelledWords:
     """The distinct words of a batch by their letters, for parts that compose a word from its spelling.
 
-    ids: int64 [words], ascending, special tokens included; the last may be repeated to fill up to a round number.
+    ids: int64 [words], ascending, with special tokens; the last may be repeated to fill up to a round number.
     letters: int64 [words, letters], letter numbers from 1 on, 0 after the end of the word.
     """
 
@@ -77,9 +77,9 @@ class TextStates:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """The sentences of a training step, as terms between sentences see them.
+    """The sentences of a training step, for terms between sentences.
 
-    emb: sentence embeddings, ready to be compared, [T, dim]; average: mean word vectors [T, word dim];
+    emb: prepared sentence embeddings [T, dim]; average: mean word vectors [T, word dim];
     groups: int64 [T], equal for sentences about one picture; langs: int64 [T], language numbers.
     """
 

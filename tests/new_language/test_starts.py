@@ -96,7 +96,7 @@ def test_new_letters_leave_the_numbers_of_the_marks_free(tmp_path: Path) -> None
     assert twice.alphabet.spell(["ψ"], 1).item() == size + 3
     assert twice.vocabulary.letters == size + 4
     part = make_words(Part.model_validate({"name": "ngrams", **PARTS["ngrams"]}), twice.vocabulary)
-    assert isinstance(part, HashedNgrams) and (part.before, part.behind) == (size, size + 1)
+    assert isinstance(part, HashedNgrams) and (part.before, part.after) == (size, size + 1)
     twice.save(tmp_path)
     loaded = CharacterTokenizer(word_length=6)
     loaded.load(tmp_path)

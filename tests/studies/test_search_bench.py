@@ -131,7 +131,7 @@ def test_wrong_input_is_told_before_anything_is_made(tmp_path: Path) -> None:
         run_search_benchmark(tmp_path / "out", sizes=[1000, 99], dim=8)
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"cannot write to .*file.* choose another folder with --out"):
+    with pytest.raises(UserError, match=r"cannot write to .*file.* choose another out folder"):
         run_search_benchmark(tmp_path / "file", sizes=[ROWS], dim=8)
 
 

@@ -121,7 +121,7 @@ def test_a_saved_vocabulary_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stored", "problem"),
     [
-        ({"languages": {"en": {"words": ["a", "a"], "borrowed": {}}}}, "words of en must be there once"),
+        ({"languages": {"en": {"words": ["a", "a"], "borrowed": {}}}}, "words of en must be distinct"),
         ({"languages": {"de": {"words": ["a"], "borrowed": {"b": "c"}}}}, "borrows words that en does not"),
         ({"languages": {"en": {"words": ["a", 3], "borrowed": {}}}}, "valid string"),
         ({"languages": {"en": {"words": ["a"]}}}, "borrowed"),

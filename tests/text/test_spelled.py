@@ -211,7 +211,7 @@ def test_what_inference_mode_kept_can_be_added_to_outside_it() -> None:
 
 
 def test_words_without_a_lasting_id_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lingvis.text.words.spelled.LEXICON", 10)
+    monkeypatch.setattr("lingvis.text.words.spelled.LASTING_IDS", 10)
     part, batch = MAKERS["char_gru"]().eval(), some_batch()
     sizes = count_composed(part)
     with torch.no_grad():

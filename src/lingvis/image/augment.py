@@ -1,6 +1,6 @@
 """Size augmentation of the image side: drop whole vectors of a set during training.
 
-Chen et al. 2021, section 3 and supplementary 2.1(2). At least one vector of each picture is always kept.
+Chen et al. 2021, section 3 and supplementary 2.1(2). At least one vector per picture is always kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ImageAugment(RecipePart, nn.Module, ABC):
 IMAGE_AUGMENTS: Registry[type[ImageAugment]] = Registry("image augmentation")
 
 
-@IMAGE_AUGMENTS.register("none", "leave the vectors as they are")
+@IMAGE_AUGMENTS.register("none", "leave the vectors unchanged")
 class KeepVectors(ImageAugment):
     """No augmentation."""
 
@@ -64,6 +64,6 @@ class DropVectorsScaled(ImageAugment):
 
 def _drop(tokens: Tokens, p: float | Tensor) -> Tokens:
     draws = torch.rand(tokens.mask.shape, device=tokens.mask.device).masked_fill(~tokens.mask, -1.0)
-    # The vector with the largest draw stays even if all others go: a set is never empty.
-    luckiest = torch.zeros_like(tokens.mask).scatter(1, draws.argmax(dim=1, keepdim=True), True)
-    return Tokens(tokens.values, tokens.mask & ((draws >= p) | luckiest))
+    # The vector with the largest draw always stays, so that no set becomes empty.
+    kept = torch.zeros_like(tokens.mask).scatter(1, draws.argmax(dim=1, keepdim=True), True)
+    return Tokens(tokens.values, tokens.mask & ((draws >= p) | kept))

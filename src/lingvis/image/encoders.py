@@ -1,4 +1,4 @@
-"""Feature vectors -> vectors of the joint space, one by one."""
+"""Feature vectors -> vectors of the joint space, each by itself."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class ResidualMLP(ImageEncoder):
     """Linear(D, dim) + MLP(D -> hidden -> BN -> ReLU -> dim), added.
 
     [B, L, input_dim] -> [B, L, dim]. Chen et al. 2021, supplementary 1.1: "a two-layer MLP with residual
-    link". Batch statistics are taken over valid vectors only: dropped and padded ones do not enter.
-    dropout: of the stored values.
+    link". Batch statistics are over valid vectors only, without dropped and padded ones.
+    dropout: that of the stored values.
     """
 
     def __init__(self, *, input_dim: Count, dim: Count, hidden: Count, dropout: Share = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""A recipe -> the objects of a model."""
+"""The sections of a recipe -> the objects of a model."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def build_model(
     image_encoder = make_part(IMAGE_ENCODERS, image.encoder, input_dim=feature_dim)
     words = make_part(WORDS, text.words, vocabulary=vocabulary, folder=folder, **start)
     text_encoder = make_part(TEXT_ENCODERS, text.encoder, input_dim=words.dim, language_count=languages)
-    # In this order: it decides which random numbers each part starts from.
+    # The order of construction decides which random numbers each part starts from.
     image_pooling = make_part(POOLERS, image.pooling, dim=image_encoder.dim)
     text_pooling = make_part(POOLERS, text.pooling, dim=text_encoder.dim)
     width = text_pooling.output_dim(text_encoder.dim)

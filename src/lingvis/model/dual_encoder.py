@@ -1,4 +1,4 @@
-"""Stage 7, the dual encoder: pictures and sentences into one space."""
+"""The dual encoder: pictures and sentences -> one space."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lingvis.types import TextBatch, TextStates, Tokens
 
 
 class ImageSide(nn.Module):
-    """Tokens of stored features -> pooled vectors [B, dim], or `vectors` that are not pooled."""
+    """Tokens of stored features -> pooled vectors [B, dim]; `vectors` stops before pooling."""
 
     def __init__(self, *, augment: ImageAugment, encoder: ImageEncoder, pooling: Pooler) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class TextSide(nn.Module):
 
 
 def masked_mean(tokens: Tokens, mask: Tensor) -> Tensor:
-    """Mean of the vectors that `mask`, bool [B, L], picks: [B, D]."""
+    """Mean of the vectors where `mask`, bool [B, L], is true: [B, D]."""
     weight = mask.unsqueeze(-1).to(tokens.values.dtype)
     return (tokens.values * weight).sum(1) / weight.sum(1)
 

@@ -116,7 +116,7 @@ class Embedder:
 
     @property
     def pooled(self) -> bool:
-        """Whether an embedding is one vector; otherwise a set of them, [L, dim] with zeros behind the last."""
+        """Whether an embedding is one vector; otherwise it is a set of vectors, [L, dim], zeros after the last."""
         return self.model.similarity.pooled
 
     @property
@@ -134,15 +134,13 @@ class Embedder:
         return self._backbone
 
     def encode_texts(self, texts: Sequence[str], lang: str | Sequence[str]) -> Floats:
-        """Sentences in one language, or each in its own -> float32 [texts, dim]."""
+        """Sentences -> float32 [texts, dim]; lang: the language of all, or one per sentence."""
         if isinstance(texts, str):
-            raise UserError(
-                f"expected a list of sentences, got the one sentence {texts!r}; write [{texts!r}]"
-            )
+            raise UserError(f"texts must be a list of sentences, got the string {texts!r}; write [{texts!r}]")
         langs = [lang] * len(texts) if isinstance(lang, str) else list(lang)
         if len(langs) != len(texts):
             raise UserError(
-                f"got {len(langs)} languages for {len(texts)} sentences; give one for each, or one for all"
+                f"lang has {len(langs)} languages for {len(texts)} sentences; give one per sentence, or one for all"
             )
         if not texts:
             return np.zeros((0, self.dim), np.float32)
@@ -181,7 +179,9 @@ class Embedder:
         boxes: for a model of regions, the regions of each picture in pixels; by default the whole picture is one.
         """
         if isinstance(paths, str | Path):
-            raise UserError(f"expected a list of picture files, got {str(paths)!r}; write [{str(paths)!r}]")
+            raise UserError(
+                f"paths must be a list of picture files, got {str(paths)!r}; write [{str(paths)!r}]"
+            )
         files = [Path(path) for path in paths]
         sets = encode_pictures(
             files, self.backbone, self.features.kind, regions=self.features.region_mode, boxes=boxes
@@ -189,7 +189,7 @@ class Embedder:
         return self.encode_features(list(sets))
 
     def encode_features(self, sets: Sequence[NDArray[np.float16]]) -> Floats:
-        """Feature sets [size, feature_dim] -> float32 [sets, dim]."""
+        """Feature sets, each [size, feature_dim] -> float32 [sets, dim]."""
         if not sets:
             return np.zeros((0, self.dim), np.float32)
         offsets = np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64)
@@ -199,11 +199,11 @@ class Embedder:
 
     def encode_table(self, table: FeatureTable) -> Floats:
         """All sets of a feature table -> float32 [sets, dim]."""
-        order = np.argsort(table.rows.lengths, kind="stable")  # sets of one size together: little padding
+        order = np.argsort(table.rows.lengths, kind="stable")  # sets of similar size together: little padding
         return self._in_batches(order, lambda rows: self.model.encode_images(table.batch(rows)))
 
     def scores(self, image_emb: Floats, text_emb: Floats) -> Floats:
-        """Embeddings of pictures and of sentences -> score of every pair, float32 [pictures, sentences]."""
+        """Embeddings of pictures and of sentences -> the score of every pair, float32 [pictures, sentences]."""
         sides = (torch.from_numpy(emb).to(self.device) for emb in (image_emb, text_emb))
         with torch.inference_mode():
             scores: Floats = self.model.similarity(*sides).cpu().numpy()
@@ -216,7 +216,7 @@ class Embedder:
             self.model.eval()
         with torch.inference_mode():
             parts = [encode(order[first : first + BATCH]) for first in range(0, len(order), BATCH)]
-            if not self.pooled:  # sets of one size, so that they fit one array
+            if not self.pooled:  # pad sets to one size, so that they fit one array
                 longest = max(part.shape[1] for part in parts)
                 parts = [F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in parts]
             emb: Floats = torch.cat(parts).float().cpu().numpy()

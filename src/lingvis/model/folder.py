@@ -84,12 +84,12 @@ class ModelConfig(BaseModel):
             values = json.loads(file.read_text(encoding="utf-8"))
             if not isinstance(values, dict):
                 raise ValueError(f"expected an object, got {type(values).__name__}")
-            found = values.get("format")
-            if found == 1:
+            version = values.get("format")
+            if version == 1:
                 values = _from_format_1(values)
-            elif found != FORMAT:
+            elif version != FORMAT:
                 raise UserError(
-                    f"{folder} has model format {found!r}, but this version of lingvis reads formats 1 to {FORMAT}; "
+                    f"{folder} has model format {version!r}, but this version of lingvis reads formats 1 to {FORMAT}; "
                     "upgrade lingvis"
                 )
             return cls.model_validate(values)

@@ -1,4 +1,4 @@
-"""Stage 4: Tokens -> one vector. Every pooler is registered in `POOLERS` under the name recipes use."""
+"""Poolers: Tokens -> one vector. Importing this package registers every pooler."""
 
 from __future__ import annotations
 

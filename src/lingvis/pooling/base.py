@@ -15,7 +15,7 @@ class Pooler(RecipePart, nn.Module, ABC):
     """Pools the valid vectors of each row into one."""
 
     def output_dim(self, input_dim: int) -> int:
-        """Length of a pooled vector; poolers that put several side by side make it longer."""
+        """Length of a pooled vector; poolers that concatenate several make it longer."""
         return input_dim
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Context-aware attention: each of several heads weighs the vectors by how they fit the mean of all."""
+"""Context-aware attention: several heads weigh each vector by its fit to the mean of all."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from lingvis.types import Tokens
     "attention", "weighted means by heads that compare each vector with the mean of all (A3VSE)"
 )
 class AttentionHeads(Pooler):
-    """[batch, length, dim] -> [batch, heads * dim]: of each head a mean with weights of its own, side by side.
+    """[batch, length, dim] -> [batch, heads * dim]: one weighted mean per head, concatenated.
 
     Huang et al. 2019, Eq. 1: the weight of vector i in head k is softmax over i of temperature * a_ik, with
     a_ik = tanh(P_k mean)^T tanh(Q_k v_i), the mean over the valid vectors, and P_k, Q_k linear maps [hidden, dim].
-    The paper gives no value for the temperature: with 1 a trained head sees one region alone; 0.05 is about
-    1 / sqrt(hidden).
+    The paper gives no temperature: with 1 a trained head uses a single region; 0.05 is about 1 / sqrt(hidden).
     """
 
     def __init__(
@@ -33,7 +32,7 @@ class AttentionHeads(Pooler):
             nn.init.xavier_uniform_(layer.weight)
 
     def output_dim(self, input_dim: int) -> int:
-        """The heads side by side."""
+        """The length of the concatenated heads."""
         return self.heads * input_dim
 
     def forward(self, tokens: Tokens) -> Tensor:
@@ -41,7 +40,7 @@ class AttentionHeads(Pooler):
         return (self.weights(tokens).to(values.dtype) @ values).flatten(1).to(tokens.values.dtype)
 
     def weights(self, tokens: Tokens) -> Tensor:
-        """How much each vector counts in each head, [batch, heads, length]; 0 where none is valid."""
+        """The weight of each vector in each head, [batch, heads, length]; 0 at masked positions."""
         values = self._valid(tokens)
         mean = values.sum(dim=1) / tokens.lengths.unsqueeze(1).to(values.dtype)
         context = torch.tanh(self.context(mean)).view(len(mean), self.heads, -1)
@@ -50,5 +49,5 @@ class AttentionHeads(Pooler):
         return scores.masked_fill(~tokens.mask.unsqueeze(1), -torch.inf).softmax(dim=-1)
 
     def _valid(self, tokens: Tokens) -> Tensor:
-        """The vectors in the layers' kind of number, zero where none is valid: not a number stays out of gradients."""
+        """The vectors in the number type of the layers, zero at masked positions, so that NaN there reaches no gradient."""
         return tokens.values.to(self.local.weight.dtype).masked_fill(~tokens.mask.unsqueeze(-1), 0.0)

@@ -1,4 +1,4 @@
-"""Poolers without parameters; positions that are masked never influence the result."""
+"""Poolers without parameters; masked positions have no influence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Max(Pooler):
 
 @POOLERS.register("kmax", "the mean of the k largest values of each dimension")
 class KMax(Pooler):
-    """Mean of the `k` largest valid values of each dimension, of all where fewer are valid.
+    """Mean of the `k` largest valid values of each dimension, or of all where fewer are valid.
 
     [batch, length, dim] -> [batch, dim].
     """
@@ -58,7 +58,7 @@ class First(Pooler):
 
 @POOLERS.register("last", "the last vector, for one-directional recurrent encoders")
 class Last(Pooler):
-    """The last valid vector by position (not by count: the mask may have holes).
+    """The last valid vector by position; the mask may have gaps.
 
     [batch, length, dim] -> [batch, dim].
     """

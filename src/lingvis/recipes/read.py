@@ -1,4 +1,4 @@
-"""TOML text and overrides -> a recipe, every problem reported at once."""
+"""TOML text and overrides -> a recipe, with all problems in one report."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lingvis.errors import UserError
-from lingvis.recipes.schema import (
-    Recipe,
-)
+from lingvis.recipes.schema import Recipe
 from lingvis.strict import explain
 
 # Sections that are parts or consist of them.
@@ -26,7 +24,7 @@ def parse_recipe(
     check: Callable[[Mapping[str, Any]], list[str]] = lambda values: [],
     rules: Callable[[Recipe], Iterable[str]] = lambda recipe: (),
 ) -> Recipe:
-    """TOML text and `section.key=value` overrides -> a recipe; every problem is reported at once.
+    """TOML text and `section.key=value` overrides -> a recipe; raises with all problems at once.
 
     `check` looks at the options of every part, `rules` at how parts of a recipe without other problems fit together:
     both know the registered parts, which belong to later stages.
@@ -35,8 +33,8 @@ def parse_recipe(
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{origin} is not valid TOML: {error}") from error
-    # Another part first, then its options, in whatever order they were given.
-    for override in sorted(overrides, key=lambda each: not each.partition("=")[0].strip().endswith(".name")):
+    # Names of parts first, then their options, in whatever order they were given.
+    for override in sorted(overrides, key=lambda text: not text.partition("=")[0].strip().endswith(".name")):
         _apply(values, override)
     problems = []
     try:
@@ -54,14 +52,15 @@ def parse_recipe(
 
 
 def lookup(values: Mapping[str, Any], where: str) -> Any:
-    """The value at a dotted path of nested tables, None where there is none."""
-    found: Any = values
+    """The value at a dotted path of nested tables; None if there is none."""
+    value: Any = values
     for key in where.split("."):
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _apply(values: dict[str, Any], override: str) -> None:
+    """Set the value that an override names."""
     key, sign, text = override.partition("=")
     path = key.strip().split(".")
     if not sign or not all(path):

@@ -1,4 +1,4 @@
-"""Stage 5: two sides -> scores. Importing this package registers every similarity."""
+"""Similarities: two sides -> scores. Importing this package registers every similarity."""
 
 from __future__ import annotations
 

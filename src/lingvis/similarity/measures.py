@@ -1,4 +1,4 @@
-"""Scores of every picture against every sentence."""
+"""Similarities of pooled vectors."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Cosine(Similarity):
 class Order(Similarity):
     """scores[i, t] = -||max(0, text_t - image_i)||, Vendrov et al. 2016, as used by VSE++'s order variant.
 
-    Embeddings are absolute values of unit vectors. `rows` pictures are compared at a time, so that the
-    [rows, T, D] differences stay small.
+    Embeddings are absolute values of unit vectors. rows: number of pictures that are compared at once, which bounds the
+    memory of the differences [rows, T, D].
     """
 
     indexable = False

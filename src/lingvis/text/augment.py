@@ -27,7 +27,7 @@ class TextAugment(RecipePart, nn.Module, ABC):
 TEXT_AUGMENTS: Registry[type[TextAugment]] = Registry("text augmentation")
 
 
-@TEXT_AUGMENTS.register("none", "leave the words as they are")
+@TEXT_AUGMENTS.register("none", "leave the words unchanged")
 class KeepWords(TextAugment):
     """No augmentation."""
 
@@ -40,9 +40,9 @@ class ChangeWords(TextAugment):
     """Pick each word with probability `p`; of the picked, `masked` become the mask token, `replaced` a random
     word of the vocabulary, and the rest are deleted (Chen et al. 2021: 0.2, 0.5 and 0.1).
 
-    Special tokens are never picked, and a sentence never becomes empty. Deleted words leave no hole: the
-    others move up, so that valid tokens still come first. Where words are spelled there is no end of words:
-    the random one is then any of the batch.
+    Special tokens are never picked, and a sentence never becomes empty. Deleted words leave no gap: the others move up,
+    so that valid tokens still come first. Where words are spelled the vocabulary has no end, and the random word is any
+    of the batch.
     """
 
     special: Tensor
@@ -83,7 +83,7 @@ class ChangeWords(TextAugment):
         if batch.words is None:
             return self.word_ids[(draws * len(self.word_ids)).long()]
         words = batch.words.ids[len(self.special) :]
-        if not len(words):  # not a word in the batch, and so nothing to replace
+        if not len(words):  # no word in the batch, so nothing to replace
             words = batch.words.ids
         distinct = (words != words[-1]).sum() + 1  # the last is repeated to fill up
         return words[(draws * distinct).long()]

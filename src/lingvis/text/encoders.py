@@ -47,11 +47,11 @@ class LinearTextEncoder(TextEncoder):
         return replace(tokens, values=self.linear(tokens.values))
 
 
-@TEXT_ENCODERS.register("gru", "GRU, or BiGRU with the two directions averaged or side by side")
+@TEXT_ENCODERS.register("gru", "GRU, or BiGRU with the two directions averaged or concatenated")
 class GRU(TextEncoder):
     """[B, L, input_dim] -> [B, L, dim]; averaged directions have `dim` units each, concatenated ones half.
 
-    dropout: of the word vectors.
+    dropout: that of the word vectors.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class GRU(TextEncoder):
 
 @TEXT_ENCODERS.register("lstm", "LSTM of one direction (A3VSE)")
 class LSTM(TextEncoder):
-    """[B, L, input_dim] -> [B, L, dim]; padding comes last, where a causal layer cannot see it, and gives zeros."""
+    """[B, L, input_dim] -> [B, L, dim]; zeros at padded positions, which come last and do not change the others."""
 
     def __init__(self, *, input_dim: Count, dim: Count) -> None:
         super().__init__()
@@ -88,9 +88,9 @@ class LSTM(TextEncoder):
         return replace(tokens, values=states.masked_fill(~tokens.mask.unsqueeze(-1), 0.0))
 
 
-@TEXT_ENCODERS.register("gru_per_language", "a GRU or BiGRU for each language (PAR EmbN)")
+@TEXT_ENCODERS.register("gru_per_language", "one GRU or BiGRU per language (PAR EmbN)")
 class PerLanguageGRU(TextEncoder):
-    """[B, L, input_dim] -> [B, L, dim], a sentence branch for each language (PAR EmbN; Gella et al. 2017)."""
+    """[B, L, input_dim] -> [B, L, dim], one sentence branch per language (PAR EmbN; Gella et al. 2017)."""
 
     def __init__(self, *, language_count: Count, input_dim: Count, dim: Count, bidirectional: bool) -> None:
         super().__init__()

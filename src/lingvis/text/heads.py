@@ -1,4 +1,4 @@
-"""The pooled sentence -> the joint space; the languages of the sentences come along as in TextBatch."""
+"""Pooled sentences -> the joint space."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXT_HEADS: Registry[type[TextHead]] = Registry("text head")
 
 @TEXT_HEADS.register("none", "the pooled vector is the sentence")
 class NoHead(TextHead):
-    """[B, input_dim] as it is."""
+    """[B, input_dim] unchanged."""
 
     def __init__(self, *, input_dim: Count) -> None:
         super().__init__()
@@ -57,9 +57,9 @@ class LinearHead(TextHead):
         return projected
 
 
-@TEXT_HEADS.register("linear_per_language", "one linear layer for each language (PAR EmbN)")
+@TEXT_HEADS.register("linear_per_language", "one linear layer per language (PAR EmbN)")
 class PerLanguageHead(TextHead):
-    """[B, input_dim] -> [B, dim], with `gru_per_language` a whole branch a language (Gella et al. 2017)."""
+    """[B, input_dim] -> [B, dim]; with `gru_per_language` one whole branch per language (Gella et al. 2017)."""
 
     def __init__(self, *, language_count: Count, input_dim: Count, dim: Count) -> None:
         super().__init__()

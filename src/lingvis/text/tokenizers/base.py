@@ -1,4 +1,4 @@
-"""Sentences -> token ids: the vocabulary is made from training captions only and travels with the model."""
+"""The contract of tokenizers: sentences -> token ids. The vocabulary comes from training captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words with ids of their own in every language, even where two languages spell a word alike."""
+"""Words with separate ids per language, even where two languages spell a word alike."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from lingvis.text.tokenizers.base import (
     Vocabulary,
 )
 
-LENDER = "en"  # the language whose words stand for rare words of the others
+LENDER = "en"  # the language whose words replace rare words of the others
 
 
 class _Language(BaseModel):
-    """A language as stored: its words, and those that have an English one's id instead."""
+    """A language as stored: its words, and those that have the id of an English word instead."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     words: list[str]
@@ -46,7 +46,7 @@ class _Stored(BaseModel):
 
 @TOKENIZERS.register("language_words", "words by ICU, each language with ids of its own (MULE, SMALR)")
 class LanguageWordTokenizer(Tokenizer):
-    """The words of each language seen at least `min_count` times in its training captions, one block a language.
+    """The words that occur at least `min_count` times in the training captions of a language, one block per language.
 
     Languages come in order of first appearance, words by frequency, ties in alphabetical order. With
     `rare_below` = t and a folder of `dictionaries`, words of other languages that occur fewer than t times
@@ -54,7 +54,7 @@ class LanguageWordTokenizer(Tokenizer):
     2020, "Dictionary Mapping"). The mapping is stored, so that a saved model needs no dictionary.
 
     Where every training word is kept (`min_count` = 1 and no mapping), the vector of `unknown` is never trained:
-    later sentences are read without their unknown words, unless they have no other.
+    unknown words of later sentences are dropped, unless a sentence has no others.
     """
 
     FILE = "vocabulary.json"
@@ -99,18 +99,18 @@ class LanguageWordTokenizer(Tokenizer):
                 "add en to data.languages, or set rare_below = 0 and dictionaries = ''"
             )
         known = {word: counts[LENDER][word] for word in kept[LENDER]}
-        found = find_dictionaries(Path(self.dictionaries), tuple(kept), into=LENDER, counts=known)
+        dictionaries = find_dictionaries(Path(self.dictionaries), tuple(kept), into=LENDER, counts=known)
         return {
             lang: {
                 word: dictionary[word]
                 for word in sorted(counts[lang].keys() - set(kept[lang]))
                 if dictionary.get(word) in known
             }
-            for lang, dictionary in found.items()
+            for lang, dictionary in dictionaries.items()
         }
 
     def save(self, folder: Path) -> None:
-        """Write each language's words, and what English word stands for which, into a model folder."""
+        """Write the words of each language, and the mapping to English words, into a model folder."""
         write_json(folder / self.FILE, _Stored(languages=self._languages).model_dump())
 
     def load(self, folder: Path) -> None:
@@ -119,7 +119,7 @@ class LanguageWordTokenizer(Tokenizer):
         lender = set(stored[LENDER].words) if LENDER in stored else set()
         for lang, each in stored.items():
             if len(set(each.words)) != len(each.words):
-                raise ValueError(f"the words of {lang} must be there once each")
+                raise ValueError(f"the words of {lang} must be distinct")
             if not lender.issuperset(each.borrowed.values()):
                 raise ValueError(f"{lang} borrows words that {LENDER} does not have")
         self._set(stored)

@@ -18,6 +18,7 @@ FOLDER = "transformer"
 
 
 def library() -> Any:
+    """The `transformers` library; raises if it is not installed."""
     try:
         transformers: Any = importlib.import_module("transformers")
     except ImportError as error:
@@ -42,7 +43,7 @@ def pretrained(kind: str, source: str | Path, **options: Any) -> Any:
 
 @TOKENIZERS.register("transformer", "the subword tokenizer of a pretrained transformer")
 class TransformerTokenizer(Tokenizer):
-    """`model` is a hub name or a folder; nothing is fitted, the vocabulary is the pretrained one."""
+    """The pretrained vocabulary of `model`, a hub name or a folder; nothing is fitted."""
 
     vocabulary: Vocabulary
 
@@ -59,7 +60,7 @@ class TransformerTokenizer(Tokenizer):
         self._tokenizer.save_pretrained(str(folder / FOLDER))
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote; the hub is not asked."""
+        """Read what `save` wrote, without the hub."""
         self._set(pretrained("AutoTokenizer", folder / FOLDER, local_files_only=True))
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:

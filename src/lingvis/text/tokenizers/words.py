@@ -29,11 +29,11 @@ from lingvis.text.tokenizers.base import (
 
 @TOKENIZERS.register("words", "words of any script by ICU, between a start and an end token")
 class WordTokenizer(Tokenizer):
-    """A vocabulary of the words seen at least `min_count` times in the training captions of all languages.
+    """The words that occur at least `min_count` times in the training captions of all languages.
 
     Words that several languages spell alike share an id. With `min_count` = 1 no training caption has an unknown
-    word, and so that vector is never trained: later sentences are read without their unknown words, unless they
-    have no other.
+    word, so the vector of `unknown` is never trained: unknown words of later sentences are dropped, unless a sentence
+    has no others.
     """
 
     FILE = "vocabulary.json"
@@ -54,7 +54,7 @@ class WordTokenizer(Tokenizer):
         self._set([word for word, _ in sorted(kept, key=lambda item: (-item[1], item[0]))])
 
     def save(self, folder: Path) -> None:
-        """Write the words, one list, into a model folder."""
+        """Write the list of words into a model folder."""
         write_json(folder / self.FILE, {"words": self.words})
 
     def load(self, folder: Path) -> None:

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
@@ -29,12 +28,12 @@ class HybridWords(WordPart):
     """ids [B, L] -> [B, L, dim] (Burns et al. 2020, section 3.1, HEM).
 
     The first `own` words of each language have vectors of their own, which pass through the language's linear
-    layer; every other word has the vector of ONE latent token. Which one is frozen, the vectors are trained;
-    tokens that no word has are dropped. own = 0 is the language-agnostic baseline (LA). Special tokens have
+    layer; every other word has the vector of ONE latent token. The choice of the token is fixed, the vectors are
+    trained; tokens without a word are dropped. own = 0 is the language-agnostic baseline (LA). Special tokens have
     vectors of the universal space.
 
-    vectors: where own vectors start, as in `universal`, reduced to vector_dim by PCA. assignment: from the
-    pre-training. Instead of both, `folder` holds a saved model, whose weights the caller loads.
+    vectors: the start of the own vectors, as in `universal`, reduced to vector_dim by PCA. assignment: from the
+    pre-training. folder: instead of both, the folder of a saved model, whose weights the caller loads.
     """
 
     FILE = "latent.json"
@@ -53,7 +52,7 @@ class HybridWords(WordPart):
         self,
         *,
         vocabulary: Vocabulary,
-        vectors: NDArray[np.float32] | None = None,
+        vectors: Floats | None = None,
         assignment: Assignment | None = None,
         folder: Path | None = None,
         own: Annotated[int, Field(ge=0)] = 5000,
@@ -73,10 +72,8 @@ class HybridWords(WordPart):
             used, rows = _rows(vocabulary, own_ids, assignment)
             self.latent = len(used)
         elif folder is not None:
-            self.latent, rows = (
-                _stored_tokens(folder / self.FILE),
-                torch.zeros(vocabulary.size, dtype=torch.int64),
-            )
+            self.latent = _stored_tokens(folder / self.FILE)
+            rows = torch.zeros(vocabulary.size, dtype=torch.int64)
         else:
             raise UserError(
                 "text.words hybrid has no latent tokens to start from; set pretraining.name = latent"
@@ -86,7 +83,7 @@ class HybridWords(WordPart):
             start = check_vectors(torch.from_numpy(vectors), vocabulary, vector_dim)[own_ids]
         self.space = WordSpace(
             shared=special + self.latent,
-            own=[min(own, behind - first) for first, behind in vocabulary.blocks],
+            own=[min(own, end - first) for first, end in vocabulary.blocks],
             vector_dim=vector_dim,
             dim=dim,
             vectors=start,
@@ -98,7 +95,7 @@ class HybridWords(WordPart):
         self.register_buffer("row_of", rows)
 
     def save(self, folder: Path) -> None:
-        """Write the number of latent tokens, which the shapes of a saved model depend on."""
+        """Write the number of latent tokens, which the shapes of the weights depend on."""
         write_json(folder / self.FILE, {"latent": self.latent})
 
     @property
@@ -117,12 +114,12 @@ class HybridWords(WordPart):
 
 def _own_ids(vocabulary: Vocabulary, own: int) -> Tensor:
     """Ids of the words with vectors of their own, language by language."""
-    ids = [torch.arange(first, min(first + own, behind)) for first, behind in vocabulary.blocks]
+    ids = [torch.arange(first, min(first + own, end)) for first, end in vocabulary.blocks]
     return torch.cat(ids)
 
 
 def _rows(vocabulary: Vocabulary, own_ids: Tensor, assignment: Assignment) -> tuple[Tensor, Tensor]:
-    """Latent tokens that are used, ascending, and the row of each id: special tokens, latent tokens, own words."""
+    """The used latent tokens, ascending, and the row of each id; rows: special tokens, latent tokens, own words."""
     special = len(vocabulary.special)
     shares = torch.ones(vocabulary.size, dtype=torch.bool)
     shares[:special] = False

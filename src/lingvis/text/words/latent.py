@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count, Share
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
@@ -57,7 +56,7 @@ class LatentAttention(nn.Module):
         self,
         *,
         vocabulary: Vocabulary,
-        vectors: NDArray[np.float32],
+        vectors: Floats,
         latent: Count = 40_000,
         dim: Count = 512,
         explore: Share = 0.2,

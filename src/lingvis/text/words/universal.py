@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.base import WORDS, WordPart
@@ -13,12 +12,14 @@ from lingvis.text.words.space import WordSpace, check_blocks, check_vectors
 from lingvis.types import TextBatch, Tokens
 
 
-@WORDS.register("universal", "pretrained vectors through one linear layer a language (EmbN, PAR EmbN, MULE)")
+@WORDS.register(
+    "universal", "pretrained vectors through one linear layer per language (EmbN, PAR EmbN, MULE)"
+)
 class UniversalWords(WordPart):
-    """ids [B, L] -> [B, L, dim]: a vector for each word, then its language's linear layer (Kim et al. 2020).
+    """ids [B, L] -> [B, L, dim]: one vector per word, then the linear layer of its language (Kim et al. 2020).
 
-    vectors: where the table starts, float32 [vocabulary.size, vector_dim], zeros for words without one, which
-    start random; None when a saved model is loaded. Smaller ones by PCA give SMALR's baseline. tune: whether
+    vectors: the start of the table, float32 [vocabulary.size, vector_dim], zeros for words without one, which start
+    from random vectors; None when a saved model is loaded. Vectors reduced by PCA give SMALR's baseline. tune: whether
     the table is trained. Special tokens belong to no language: they have vectors of the universal space.
     """
 
@@ -26,7 +27,7 @@ class UniversalWords(WordPart):
         self,
         *,
         vocabulary: Vocabulary,
-        vectors: NDArray[np.float32] | None = None,
+        vectors: Floats | None = None,
         vector_dim: Count,
         dim: Count,
         tune: bool = True,
@@ -40,7 +41,7 @@ class UniversalWords(WordPart):
             start = check_vectors(torch.from_numpy(vectors), vocabulary, vector_dim)[special:]
         self.space = WordSpace(
             shared=special,
-            own=[behind - first for first, behind in vocabulary.blocks],
+            own=[end - first for first, end in vocabulary.blocks],
             vector_dim=vector_dim,
             dim=dim,
             vectors=start,
