@@ -10,7 +10,6 @@ from studies.commands import app
 
 app.command(many_runs.transfer)
 app.command(many_runs.sparse)
-app.command(many_runs.draw, name="map")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

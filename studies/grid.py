@@ -16,10 +16,10 @@ import torch
 
 from lingvis.errors import UserError
 from lingvis.hardware import core_count
-from lingvis.model.folder import CHECKPOINT, is_artifact, read_config
+from lingvis.model.folder import CHECKPOINT, ModelConfig, is_model_folder
 from lingvis.progress import ProgressBar
-from lingvis.training.build import load_recipe
 from lingvis.training.run import train
+from lingvis.training.validate import load_recipe
 
 
 class Run(Protocol):
@@ -109,13 +109,13 @@ def trained(
     overrides: Sequence[str],
     dataset_sha256: str,
     device: str | None,
-) -> Mapping[str, Any]:
+) -> ModelConfig:
     """The configuration of a run's model, trained where it is not there yet, or gone on with."""
-    if not is_artifact(folder):
+    if not is_model_folder(folder):
         resume = (folder / CHECKPOINT).exists()
         train(recipe, dataset, folder, overrides=overrides, resume=resume, device=device)
-    config = read_config(folder)
-    if (config["recipe"], config["dataset"]["sha256"]) != (resolved(recipe, overrides), dataset_sha256):
+    config = ModelConfig.read(folder)
+    if (config.recipe, config.dataset.sha256) != (resolved(recipe, overrides), dataset_sha256):
         raise UserError(
             f"{folder} was trained with other data or values; choose another --work, or delete that folder"
         )

@@ -1,4 +1,4 @@
-"""The commands of `python -m studies` that train many runs, and a look at one model."""
+"""The commands of `python -m studies` that train many runs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def sparse(
     work: Path
         Folder for models while they are trained.
     keep: bool
-        Leave the models there, for `lingvis bench map`.
+        Leave the models there, for `lingvis evaluate --map`.
     at_once: int
         Runs to train at the same time, each in a process.
     device: str
@@ -189,44 +189,3 @@ def sparse(
     if rows:
         print_table("A3VSE with parts left out, 10 % of the images x 5", columns, rows)
     print(f"{out / 'sparse.csv'} and {out / 'sparse.png'} hold all numbers")
-
-
-def draw(
-    run: Path,
-    dataset: Path,
-    /,
-    *,
-    out: Path,
-    split: str = "test",
-    lang: str = "en",
-    pictures: int = 500,
-    seed: int = 0,
-    device: str | None = None,
-) -> None:
-    """Draw the space of a model: pictures and their sentences as points of a plane, by t-SNE.
-
-    Parameters
-    ----------
-    run: Path
-        The model folder.
-    dataset: Path
-        The dataset folder, with the features that the model was trained on.
-    out: Path
-        The picture to write, PNG.
-    split: str
-        train, val or test.
-    lang: str
-        The language of the sentences.
-    pictures: int
-        How many pictures to draw, each with one sentence.
-    seed: int
-        Draws pictures and sentences, and starts t-SNE.
-    device: str
-        cpu or cuda; a GPU is used when there is one.
-    """
-    from studies.sparse.map import draw_run
-
-    apart = draw_run(run, dataset, out, split=split, lang=lang, pictures=pictures, seed=seed, device=device)
-    print(
-        f"{out}: a picture and its sentence lie {apart:.2f} times as far apart as two that do not belong together"
-    )

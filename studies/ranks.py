@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lingvis import __version__
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
-from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
+from lingvis.evaluation.scorers import EVERY, Floats, InnerProduct, ScoreMatrix
 from lingvis.files import check_writable, write_json
 from lingvis.hardware import describe_hardware
 
@@ -173,7 +173,7 @@ def _scores_given(image_emb: Floats, text_emb: Floats, image_of: Ints) -> dict[s
     scores = InnerProduct(image_emb[:some], text_emb[mine]).block(EVERY, EVERY)
     by_text = np.ascontiguousarray(scores.T)
     rows, columns = np.arange(some), np.arange(len(mine))
-    counting, _ = _timed(lambda: ranks(GivenScores(scores), own), REPEATS)
+    counting, _ = _timed(lambda: ranks(ScoreMatrix(scores), own), REPEATS)
     start = time.perf_counter()
     for i in rows:
         _sorted_rank(scores[i], own == i)

@@ -14,7 +14,7 @@ from typing import Any
 
 import lingvis
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.training.loop.log import read_log
@@ -32,16 +32,16 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> dict[str, Any]
     epochs = [row for row in read_log(folder) if row["kind"] == "val"]
     record = {
         "seed": seed,
-        "training": config["training"],
-        "parameters": config["parameters"],
+        "training": config.training.model_dump(),
+        "parameters": config.parameters,
         "validation": [[row["epoch"], row["mR"], row["rsum"]] for row in epochs],
-        "validation_languages": epochs[config["training"]["best_epoch"] - 1]["languages"],
-        "resolved": config["recipe"],
+        "validation_languages": epochs[config.training.best_epoch - 1]["languages"],
+        "resolved": config.recipe,
     }
     if not args.validation_only:
-        report = evaluate_runs(
+        report = evaluate(
             [folder], args.dataset, protocol=args.protocol, split="test", device=args.device
-        )
+        ).as_json()
         record["test"] = {key: report[key] for key in ("protocol", "split", "languages", "A", "HA")}
     return record
 

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 
@@ -27,12 +27,12 @@ def main() -> None:
     for model in args.model:
         name, _, folder = model.partition("=")
         run = [Path(folder)]
-        record[name] = {"single": evaluate_runs(run, args.dataset, protocol=PROTOCOL)}
+        record[name] = {"single": evaluate(run, args.dataset, protocol=PROTOCOL).as_json()}
         for how in ("mean", "learned"):
-            record[name][how] = evaluate_runs(run, args.dataset, protocol=PROTOCOL, consistency=how)
-    record["translate_to_en"] = evaluate_runs(
+            record[name][how] = evaluate(run, args.dataset, protocol=PROTOCOL, consistency=how).as_json()
+    record["translate_to_en"] = evaluate(
         [args.english], args.dataset, protocol=PROTOCOL, translate_to="en"
-    )
+    ).as_json()
     write_json(args.out, record)
 
 

@@ -1,4 +1,4 @@
-"""The rows of the tables in docs/languages.md: which recipe, with which values."""
+"""The rows of the tables in docs/studies/languages.md: which recipe, with which values."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 import lingvis
 from lingvis.collection.rerank.second_model import SecondModel, joint_scores
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.evaluate import embed
+from lingvis.evaluation.evaluate import score_pools
 from lingvis.evaluation.metrics import recalls
 from lingvis.evaluation.scorers import Scorer
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import read_config
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.folder import ModelConfig
+from lingvis.model.stored import StoredImages
 
 Floats = NDArray[np.float32]
 ORDERS = ("first", "second", "both")
@@ -97,8 +97,8 @@ def main() -> None:
     args = parser.parse_args()
     dataset = Dataset.open(args.dataset)
     found = [
-        embed(
-            [StoredEmbedder.open(Embedder.load(run), dataset)],
+        score_pools(
+            [StoredImages.open(Embedder.load(run), dataset)],
             dataset,
             split=args.split,
             languages=[args.lang],
@@ -124,8 +124,8 @@ def main() -> None:
         "models": {
             name: {
                 "name": run.resolve().name,
-                "recipe": read_config(run)["recipe"]["name"],
-                "training": read_config(run)["training"],
+                "recipe": ModelConfig.read(run).recipe["name"],
+                "training": ModelConfig.read(run).training.model_dump(),
             }
             for name, run in (("first", args.first), ("second", args.second))
         },

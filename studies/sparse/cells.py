@@ -12,13 +12,13 @@ from typing import Any
 import lingvis
 from lingvis.data.dataset import Dataset
 from lingvis.data.sparse import draw_sparse
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.features.store import FeatureStore
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
-from lingvis.training.build import load_recipe
 from lingvis.training.identity import run_identity
 from lingvis.training.loop.log import read_log
+from lingvis.training.validate import load_recipe
 from studies.grid import resolved, stored_record, trained
 from studies.sparse.methods import ALL
 
@@ -152,17 +152,17 @@ class Cell:
             dataset_sha256=setting.dataset_sha256,
             device=setting.device,
         )
-        report = evaluate_runs(
+        report = evaluate(
             [folder], setting.dataset, split="test", languages=[setting.lang], device=setting.device
-        )
+        ).as_json()
         found = report["languages"][setting.lang]
         record = {
             **self.conditions(),
             "selection": "epoch of best mR on val, then test once",
             "protocol": report["protocol"],
             "result": {key: found[key] for key in RESULT},
-            "training": config["training"],
-            "parameters": config["parameters"],
+            "training": config.training.model_dump(),
+            "parameters": config.parameters,
             "validation": [[row["epoch"], row["mR"]] for row in read_log(folder) if row["kind"] == "val"],
             "lingvis": lingvis.__version__,
             "hardware": describe_hardware(),
@@ -170,4 +170,4 @@ class Cell:
         write_json(self.file, record)
         if not setting.keep:
             shutil.rmtree(folder)
-        return f"{self.name}: test mR {found['mR']:.1f}, {config['training']['seconds']} s"
+        return f"{self.name}: test mR {found['mR']:.1f}, {config.training.seconds} s"

@@ -13,8 +13,8 @@ from lingvis.errors import UserError, choices
 from lingvis.files import check_writable, write_text
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.wordnet import WordNet
-from lingvis.training.build import load_recipe
 from lingvis.training.run import open_with_features
+from lingvis.training.validate import load_recipe
 from studies.grid import raise_failed, workers
 from studies.sparse.cells import Annotation, Cell, Setting
 from studies.sparse.methods import ABLATED, ABLATIONS, ALL, METHODS, SWAPPED, TAGS

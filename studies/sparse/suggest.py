@@ -20,7 +20,7 @@ from lingvis.data.dataset import Dataset
 from lingvis.files import write_json, write_text
 from lingvis.hardware import describe_hardware
 from lingvis.suggestion.run import suggest
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from studies.recipe import one_run, summary
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import lingvis
 from lingvis.data.detections import FILE, REGIONS
-from lingvis.evaluation.evaluate import evaluate
-from lingvis.files import write_json
+from lingvis.evaluation.evaluate import evaluate_models
+from lingvis.files import checksum, write_json
 from lingvis.hardware import describe_hardware
 from lingvis.text.lexicon.wordnet import WordNet
-from lingvis.text.vectors.store import checksum
 from lingvis.training.run import open_with_features
 from studies.grid import stored_record
 from studies.sparse.cells import RESULT, Setting
@@ -64,7 +63,9 @@ class TagCell:
         dataset, _ = open_with_features(setting.dataset, setting.features)  # the pictures of all methods
         tags = picture_tags(dataset, setting.tags or None)
         wordnet = WordNet(setting.wordnet) if setting.wordnet is not None else None
-        report = evaluate([TagModel(tags, wordnet)], dataset, split="test", languages=[setting.lang])
+        report = evaluate_models(
+            [TagModel(tags, wordnet)], dataset, split="test", languages=[setting.lang]
+        ).as_json()
         found = report["languages"][setting.lang]
         matching = "words and their synonyms in WordNet" if wordnet else "the same words, letter by letter"
         record = {

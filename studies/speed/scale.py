@@ -37,10 +37,10 @@ from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import write_artifact
+from lingvis.model.folder import ModelConfig, write_model_folder
 from lingvis.ray.cluster import Cluster, load_ray
 from lingvis.ray.indexing import ClusterWorkers
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 
 BACKBONE = "efficientnet-lite0"
 WRITTEN = 100  # batches
@@ -57,15 +57,12 @@ def make_model(run: Path) -> Path:
     features = Features(
         name="x", backbone=BACKBONE, kind="grid", regions=None, preprocessing=prepared, dim=backbone.dim
     )
-    model = build_model(recipe, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary)
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary
+    )
     run.mkdir()
-    tokenizer.save(run)
-    config = {
-        "recipe": recipe.model_dump(),
-        "features": features.model_dump(mode="json"),
-        "languages": ["en"],
-    }
-    write_artifact(run, config=config, tensors=model.state_dict(), card="")
+    config = ModelConfig(languages=["en"], features=features, model=recipe.model, recipe=recipe.model_dump())
+    write_model_folder(run, config=config, model=model, tokenizer=tokenizer, card="")
     return run
 
 

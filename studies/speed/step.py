@@ -20,9 +20,9 @@ import lingvis
 from lingvis.device import choose_device
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
-from lingvis.training.build import load_recipe
 from lingvis.training.loop.optimizer import make_optimizer
 from lingvis.training.run import open_with_features, prepare
+from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
 
 WARM_UP = 5

@@ -1,4 +1,4 @@
-"""Put numbers and help texts into the docs: tables from results/, docs/cli.md from the commands themselves.
+"""Put numbers and help texts into the docs: tables from results/, docs/reference/cli.md from the commands themselves.
 
 python docs/generate.py           rewrite what has changed
 python docs/generate.py --check   fail, naming the files, when something is stale
@@ -15,9 +15,11 @@ from pathlib import Path
 from lingvis.cli.app import app
 from lingvis.files import write_text
 from studies.pooling.report import pooling_table
+from studies.tables.api import command_words, python_reference
 from studies.tables.claims import claims
 from studies.tables.languages import consistency, languages_summary, languages_table
 from studies.tables.markdown import read, spread, table
+from studies.tables.parts import fill_parts
 from studies.tables.plots import draw
 from studies.tables.questions import (
     dictionary_coverage,
@@ -272,34 +274,11 @@ def fill(text: str) -> str:
 
 
 def commands() -> str:
-    """docs/cli.md: the help text of every command."""
+    """docs/reference/cli.md: the help text of every command."""
     from rich.console import Console
 
     parts = ["# Command line\n\nMade by `python -m studies.tables.generate` from the commands themselves.\n"]
-    for words in (
-        [],
-        ["demo"],
-        ["data", "import"],
-        ["data", "show"],
-        ["data", "scenes"],
-        ["features", "extract"],
-        ["features", "detect"],
-        ["features", "join"],
-        ["features", "labels"],
-        ["vectors", "train"],
-        ["vectors", "import"],
-        ["vectors", "show"],
-        ["align"],
-        ["recipes", "list"],
-        ["recipes", "show"],
-        ["train"],
-        ["evaluate"],
-        ["suggest"],
-        ["add-language"],
-        ["index"],
-        ["search"],
-        ["serve"],
-    ):
+    for words in command_words(app):
         console = Console(width=100, record=True, file=open("/dev/null", "w"), force_terminal=False)  # noqa: SIM115
         app.help_print(words, console=console)
         text = "\n".join(line.rstrip() for line in console.export_text().splitlines())
@@ -311,10 +290,11 @@ def commands() -> str:
 
 def main() -> None:
     pages = {
-        path: fill(path.read_text(encoding="utf-8"))
-        for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+        path: fill(fill_parts(path.read_text(encoding="utf-8")))
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     }
-    pages[ROOT / "docs" / "cli.md"] = commands()
+    pages[ROOT / "docs" / "reference" / "cli.md"] = commands()
+    pages[ROOT / "docs" / "reference" / "python.md"] = python_reference()
     stale = [
         path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]

@@ -1,4 +1,4 @@
-"""Tables of docs/performance.md: engines side by side, a typed question, clients at once, kills while indexing."""
+"""Tables of docs/studies/performance.md: engines side by side, a typed question, clients at once, kills while indexing."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import lingvis
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
 from lingvis.new_language.run import add_language
@@ -59,14 +59,14 @@ def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: s
 
 def measured(args: argparse.Namespace, run: Path, split: str, lang: str | None = None) -> dict[str, float]:
     """mR by language."""
-    report = evaluate_runs(
+    report = evaluate(
         [run],
         args.dataset,
         protocol=args.protocol,
         split=split,
         languages=[lang] if lang else None,
         device=args.device,
-    )
+    ).as_json()
     return {each: found["mR"] for each, found in report["languages"].items()}
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import lingvis
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.files import write_json
 from lingvis.hardware import describe_hardware
+from lingvis.model.folder import ModelConfig
 from lingvis.training.loop.log import read_log
 from studies.grid import resolved, stored_record, trained
 
@@ -70,7 +70,7 @@ class Setting:
         """The folder of the pair's records."""
         return self.out / self.pair
 
-    def trained(self, recipe: str, folder: Path, overrides: list[str]) -> Mapping[str, Any]:
+    def trained(self, recipe: str, folder: Path, overrides: list[str]) -> ModelConfig:
         """The configuration of a run's model, trained where it is not there yet."""
         return trained(
             recipe,
@@ -104,7 +104,7 @@ class SourceRun:
         languages = f'data.languages=["{self.setting.source}"]'
         overrides = [*self.setting.overrides, languages, f"training.seed={self.seed}"]
         config = self.setting.trained(SOURCE_RECIPE, self.folder, overrides)
-        return f"{self.name}: val mR {config['training']['validation_mR']:.1f}"
+        return f"{self.name}: val mR {config.training.validation_mR:.1f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +165,9 @@ class Cell:
         setting = self.setting
         folder = setting.work / setting.pair / self.name
         config = setting.trained(METHODS[self.method].recipe, folder, self.overrides())
-        report = evaluate_runs(
+        report = evaluate(
             [folder], setting.dataset, split=setting.split, languages=[setting.target], device=setting.device
-        )
+        ).as_json()
         epochs = [row for row in read_log(folder) if row["kind"] == "val"]
         found = report["languages"][setting.target]
         record = {
@@ -175,12 +175,14 @@ class Cell:
             "selection": f"epoch of best mR on val, then {setting.split} once",
             "protocol": report["protocol"],
             "result": {key: found[key] for key in ("images", "captions", "i2t", "t2i", "mR", "rsum")},
-            "training": config["training"],
-            "parameters": config["parameters"],
+            "training": config.training.model_dump(),
+            "parameters": config.parameters,
             "validation": [[row["epoch"], row["mR"]] for row in epochs],
             "lingvis": lingvis.__version__,
             "hardware": describe_hardware(),
         }
         write_json(self.file, record)
         shutil.rmtree(folder)
-        return f"{setting.pair} {self.name}: {setting.split} mR {found['mR']:.1f}, {config['training']['seconds']} s"
+        return (
+            f"{setting.pair} {self.name}: {setting.split} mR {found['mR']:.1f}, {config.training.seconds} s"
+        )

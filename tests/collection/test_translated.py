@@ -20,7 +20,7 @@ from lingvis.collection.rerank.learned_consistency import rescored
 from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.records import Filter, Floats, Hit, Item
 from lingvis.errors import UserError
-from lingvis.evaluation.clc.consistency import FILE, LearnedConsistency
+from lingvis.evaluation.clc.learned import FILE, LearnedConsistency
 from lingvis.model.embedder import Embedder
 from lingvis.text.translators.contract import TRANSLATORS
 

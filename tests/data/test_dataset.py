@@ -48,7 +48,7 @@ def test_all_problems_of_a_file_are_reported_at_once_by_line(tmp_path: Path) -> 
     expected = [
         "line 2: bad JSON",
         "line 3: unknown split 'dev'",
-        "line 5: image 'a.jpg' stands on line 1 already",
+        "line 5: image 'a.jpg' is already on line 1",
         "line 6: image 'c.jpg' is missing from images/",
         "line 7: unknown split 'x'",
         "line 7: captions.en: input should be a valid array",
@@ -119,7 +119,7 @@ def test_both_files_none_and_empty_are_refused(tmp_path: Path) -> None:
     assert "has both captions.jsonl and captions.jsonl.gz" in message(tmp_path)
     (tmp_path / "captions.jsonl.gz").unlink()
     (tmp_path / "captions.jsonl").unlink()
-    assert "is it a dataset folder?" in message(tmp_path)
+    assert "name a dataset folder" in message(tmp_path)
     assert "is empty" in message(make(tmp_path, b"\n\n"))
     assert "no dataset folder at" in message(tmp_path / "nowhere")
 
@@ -225,7 +225,7 @@ def test_bad_sentences_without_pictures_are_told_by_line(tmp_path: Path) -> None
         dataset.text_only()
     found = [line.strip() for line in str(caught.value).splitlines()[1:]]
     expected = [
-        "line 2: id 't1' stands on line 1 already",
+        "line 2: id 't1' is already on line 1",
         "line 3: key 'id' is missing",
         "line 5: unknown key 'image'; allowed: id, captions, parallel",
         "line 6: captions.E: bad language code 'E'",

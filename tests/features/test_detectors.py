@@ -64,7 +64,7 @@ def test_final_boxes_are_taken_as_they_are() -> None:
     boxes, scores, classes = read_output(rows, 80)
     assert (boxes.tolist(), classes.tolist()) == ([[1, 2, 3, 4]] * 2, [7, 7])
     assert scores == pytest.approx([0.9, 0.8])
-    with pytest.raises(UserError, match=r"\[2, 9\] values a picture, which fits no YOLO of 1 classes"):
+    with pytest.raises(UserError, match=r"\[2, 9\] values per picture, which matches no YOLO of 1 classes"):
         read_output(np.zeros((2, 9), np.float32), 1)
     one_class = np.array([[10, 10, 4, 4, 0.5, 0.8]], np.float32)  # version 5 with a single class
     assert read_output(one_class, 1)[1] == pytest.approx([0.4])
@@ -102,13 +102,13 @@ def test_a_yolo_file_sees_colours_where_they_are(tmp_path: Path, version: int, b
 def test_onnx_files_that_do_not_fit(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'lingvis[detectors]'")
     file = write_yolo(tmp_path / "yolo.onnx", version=8, names=False)
-    with pytest.raises(UserError, match=r"no names of classes inside; give them with --labels"):
+    with pytest.raises(UserError, match=r"contains no class names; name a file"):
         load_detector(f"onnx:{file}")
     names = tmp_path / "names.txt"
     names.write_text("one\ntwo\n")
     detector = load_detector(f"onnx:{file}", labels=names)
     coloured((64, 64), {}).save(tmp_path / "a.png")
-    with pytest.raises(UserError, match="fits no YOLO of 2 classes"):
+    with pytest.raises(UserError, match="matches no YOLO of 2 classes"):
         detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     (tmp_path / "bad.onnx").write_bytes(b"not a model")
     with pytest.raises(UserError, match=r"bad\.onnx cannot be loaded"):
@@ -134,11 +134,11 @@ def test_a_tflite_file_brings_its_labels_and_boxes_stay_inside(tmp_path: Path) -
     ("name", "message"),
     [
         ("yolo", "unknown detector 'yolo'; choose one of: .*onnx:FILE.*tflite:FILE"),
-        ("onnx", "detector 'onnx' lacks what it works with; write it as onnx:FILE"),
+        ("onnx", "detector 'onnx' is incomplete; write it as onnx:FILE"),
         ("onnx:nowhere.onnx", r"no ONNX model at nowhere\.onnx; .* nothing is downloaded"),
         ("tflite:nowhere.tflite", r"no TensorFlow Lite model at nowhere\.tflite"),
         ("torchvision", "write it as torchvision:FILE"),
-        ("classifier:resnet", "backbone 'resnet' has no classifier here; choose one of: efficientnet-lite0"),
+        ("classifier:resnet", "backbone 'resnet' has no classifier; choose one of: efficientnet-lite0"),
     ],
 )
 def test_bad_names_of_detectors(name: str, message: str) -> None:
@@ -210,13 +210,13 @@ def test_the_classifier_names_a_part_of_the_picture(tmp_path: Path) -> None:
     }
     assert {region.box for region in regions} <= views
     names.write_text("\n".join(f"class {n}" for n in range(1001)))
-    with pytest.raises(UserError, match="names 1001 classes, the classifier has 1000"):
+    with pytest.raises(UserError, match="names 1001 classes, but the classifier has 1000"):
         load_detector("classifier:efficientnet-lite0", labels=names)
 
 
 def test_imagenet_names_need_timm_or_a_file() -> None:
     if importlib.util.find_spec("timm") is None:
-        with pytest.raises(UserError, match=r"give them with --labels.*lingvis\[timm\]"):
+        with pytest.raises(UserError, match=r"name a file with one name per line as labels.*lingvis\[timm\]"):
             imagenet_names()
     else:
         names = imagenet_names()

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 from lingvis.new_language.run import add_language
 
 from .conftest import make_dataset
@@ -52,8 +52,8 @@ def test_nothing_that_the_model_knew_moves(
     old, new = (Embedder.load(each, device="cpu") for each in (spelled_run, out))
     opened = Dataset.open(dataset)
     names = [row.image for row in opened.rows]
-    sides = [StoredEmbedder.open(each, opened) for each in (old, new)]
-    assert np.array_equal(sides[0].embed_images(names), sides[1].embed_images(names))
+    sides = [StoredImages.open(each, opened) for each in (old, new)]
+    assert np.array_equal(sides[0].encode(names), sides[1].encode(names))
     texts = [text for row in opened.rows for text in row.captions["en"]]
     assert np.array_equal(old.encode_texts(texts, "en"), new.encode_texts(texts, "en"))
     mixed = new.encode_texts(["a red dog", "ένα κόκκινο σκυλί", "the cat"], ["en", "el", "en"])
@@ -108,7 +108,7 @@ def test_without_any_picture(spelled_run: Path, dataset: Path, pairs: Path, tmp_
     # Pictures that it never saw are found by what was learnt from translations alone.
     opened = Dataset.open(dataset)
     texts = [row.captions["el"][0] for row in opened.rows]
-    points = StoredEmbedder.open(Embedder.load(spelled_run, device="cpu"), opened).embed_images(
+    points = StoredImages.open(Embedder.load(spelled_run, device="cpu"), opened).encode(
         [row.image for row in opened.rows]
     )
     before, after = (

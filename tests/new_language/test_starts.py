@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from lingvis.data.dataset import Dataset
+from lingvis.features.description import Features
 from lingvis.model.added_language import make_words
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
@@ -22,11 +23,12 @@ from lingvis.recipes.schema import Part
 from lingvis.text.tokenizers.base import END, START
 from lingvis.text.tokenizers.characters import CharacterTokenizer
 from lingvis.text.words.ngrams import HashedNgrams
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.types import SpelledWords
 
 TEXTS = ["a red dog", "the blue house"]
 NEW = ["κόκκινο σκυλί", "red γάτα"]
+FEATURES = Features(name="x", backbone="x", kind="global", regions=None, preprocessing=None, dim=4)
 PARTS: dict[str, dict[str, Any]] = {
     "ngrams": {"dim": 8, "buckets": 50, "shortest": 2, "longest": 4},
     "liwe": {"dim": 8, "letter_dim": 3, "layers": [10, 10]},
@@ -41,9 +43,16 @@ def small_embedder(words: str) -> tuple[Embedder, Any]:
     )
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, ["en"] * len(TEXTS))
-    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary).eval()
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=tokenizer.vocabulary
+    ).eval()
     made = Embedder(
-        name="x", model=model, tokenizer=tokenizer, features={}, languages=["en"], device=torch.device("cpu")
+        name="x",
+        model=model,
+        tokenizer=tokenizer,
+        features=FEATURES,
+        languages=["en"],
+        device=torch.device("cpu"),
     )
     return made, recipe
 

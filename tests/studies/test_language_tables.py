@@ -1,4 +1,4 @@
-"""The tables, claims and plots of docs/languages.md say what the records say, also while some are missing."""
+"""The tables, claims and plots of docs/studies/languages.md say what the records say, also while some are missing."""
 
 from __future__ import annotations
 

@@ -11,15 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.detect import detect
-from lingvis.training.build import load_recipe
-from lingvis.training.lessons import find_lessons
+from lingvis.training.sources.collect import collect_sentences
+from lingvis.training.validate import load_recipe
 from studies import grid
 from studies.sparse.cells import Annotation
 from studies.sparse.methods import ABLATIONS
@@ -124,9 +123,9 @@ def test_all_methods_learn_from_the_same_annotation_for_as_many_steps(dataset: P
             assert each["recipe"]["data"]["features"] == "toy-grid"
     given = [*SMALL, "data.images=0.5", "data.per_image=1", "training.seed=3"]
     opened = Dataset.open(dataset)
-    captions = find_lessons(load_recipe("vsepp", given), opened, ["en"]).captions
+    sentences = collect_sentences(load_recipe("vsepp", given), opened, ["en"])
     drawn = Annotation.draw(opened, "en", 0.5, 1, 3)
-    assert drawn.pairs == len(captions.texts)
+    assert drawn.pairs == len(sentences.texts)
     assert drawn == Annotation.draw(opened, "en", 0.5, 1, 3)
     assert drawn.sha256 != Annotation.draw(opened, "en", 0.5, 1, 4).sha256
 
@@ -280,18 +279,3 @@ def test_tables_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path) ->
     for name, some in (("all", found), ("tags", found[:1]), ("learnt", found[1:])):
         draw_curve(some, tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
-
-
-def test_pairs_that_meet_lie_close_on_the_map(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-    from lingvis.evaluation.report.map import draw_map
-
-    generator = np.random.default_rng(0)
-    images = generator.normal(size=(40, 16)).astype(np.float32)
-    near = images + generator.normal(0, 0.1, images.shape).astype(np.float32)
-    assert draw_map(images, near, tmp_path / "near.png") < 0.3
-    assert draw_map(images, near[::-1], tmp_path / "far.png") > 0.7
-    with Image.open(tmp_path / "near.png") as picture:
-        colours = np.asarray(picture.convert("RGB")).reshape(-1, 3).astype(int)
-    blue, red = (colours[:, 2] - colours[:, 0] > 60).sum(), (colours[:, 0] - colours[:, 2] > 60).sum()
-    assert blue > 500 and red > 500

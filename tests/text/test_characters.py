@@ -78,7 +78,9 @@ def test_letters_are_ordered_by_frequency_and_rare_ones_are_unknown() -> None:
     tokenizer.fit(["ab Ab ab", "ccccd 狗", "bc d"], ["en", "zh", "en"])
     # c: 4 + 1, b: 3 + 1, a: 3; d once, since another one lies behind the end of a word; the dog once
     assert tokenizer.alphabet.characters == ["c", "b", "a"]
-    assert tokenizer.vocabulary == Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=8, word_length=4)
+    assert tokenizer.vocabulary == Vocabulary(
+        0, PAD, MASK, (0, 1, 2, 3, 4), letters=8, word_length=4, marks=8
+    )
     ids = tokenizer(["ab狗d"], ["en"])[0]
     letters = [letter for row in tokenizer.spelling(ids[1:-1]) for letter in row if letter]
     assert letters == [7, 6, UNKNOWN, UNKNOWN]

@@ -11,14 +11,14 @@ from torch import Tensor, nn
 
 from lingvis.errors import UserError
 from lingvis.recipes.options import part_problems
-from lingvis.text.tokenizers.language_words import LanguageVocabulary
+from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words import latent
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.hybrid import HybridWords
 from lingvis.text.words.latent import Assignment, LatentAttention, pretrain
 from lingvis.types import TextBatch
 
-VOCABULARY = LanguageVocabulary(
+VOCABULARY = Vocabulary(
     size=15,
     pad=0,
     mask=4,
@@ -215,7 +215,7 @@ def test_exploring_more_tokens_than_there_are_is_refused() -> None:
 
 def test_pretraining_gives_translations_near_tokens() -> None:
     """Four words and their translations: afterwards the tokens of a pair are the nearest of all."""
-    vocabulary = LanguageVocabulary(
+    vocabulary = Vocabulary(
         size=13, pad=0, mask=4, special=(0, 1, 2, 3, 4), languages=("en", "de"), blocks=((5, 9), (9, 13))
     )
     ids = torch.tensor([[2, word, 3] for word in range(5, 13)])

@@ -12,13 +12,15 @@ import torch
 from lingvis.errors import UserError
 from lingvis.objectives.top_triplet import TopTriplet
 from lingvis.text.bank import TokenBank
-from lingvis.text.tokenizers.language_words import LanguageVocabulary, LanguageWordTokenizer
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
 from lingvis.text.words.latent import LatentAttention, pretrain
 from lingvis.text.words.universal import UniversalWords
 from lingvis.training import pretraining
 from lingvis.training.pretraining import LatentPretraining, Material, UniversalPretraining
-from lingvis.training.sampling import CaptionTable
 from lingvis.types import TextBatch
+
+from ..training.tables import make_table
 
 
 def material(langs: Sequence[str], *, each: int, pictures: int = 64) -> Material:
@@ -35,7 +37,7 @@ def material(langs: Sequence[str], *, each: int, pictures: int = 64) -> Material
     device = torch.device("cpu")
     bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=spoken, languages=langs, device=device)
     vectors = np.random.default_rng(0).normal(size=(tokenizer.vocabulary.size, 6)).astype(np.float32)
-    table = CaptionTable(np.array(groups), bank.langs, bank.rows.lengths, pictures)
+    table = make_table(np.array(groups), bank.langs, bank.rows.lengths, pictures)
     return Material(bank, tokenizer.vocabulary, table, vectors, dim=5, seed=0, device=device)
 
 
@@ -99,7 +101,7 @@ def test_the_latent_vocabulary_does_not_collapse() -> None:
     Scores of a plain linear layer leave less than a fifth of the tokens.
     """
     generator = np.random.default_rng(0)
-    vocabulary = LanguageVocabulary(
+    vocabulary = Vocabulary(
         size=405,
         pad=0,
         mask=4,

@@ -13,14 +13,15 @@ from lingvis.layers.per_language import PerLanguageLinear
 from lingvis.recipes.options import part_problems
 from lingvis.text.encoders import GRU, TEXT_ENCODERS, PerLanguageGRU
 from lingvis.text.heads import PerLanguageHead
-from lingvis.text.tokenizers.language_words import LanguageVocabulary, LanguageWordTokenizer
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.latent import pretrain
 from lingvis.text.words.universal import UniversalWords
 from lingvis.types import TextBatch, Tokens
 
-VOCABULARY = LanguageVocabulary(
+VOCABULARY = Vocabulary(
     size=12,
     pad=0,
     mask=4,
@@ -109,7 +110,7 @@ def test_the_table_follows_the_weights() -> None:
 def test_vectors_start_as_given_and_missing_ones_are_drawn() -> None:
     vectors = np.random.default_rng(0).normal(size=(4005, 4)).astype(np.float32) * 7
     vectors[:2005] = 0
-    vocabulary = LanguageVocabulary(
+    vocabulary = Vocabulary(
         size=4005, pad=0, mask=4, special=(0, 1, 2, 3, 4), languages=("en",), blocks=((5, 4005),)
     )
     part = make(vocabulary=vocabulary, vectors=vectors, dim=64)

@@ -19,17 +19,18 @@ from lingvis.errors import UserError
 from lingvis.features.store import write_store
 from lingvis.model.embedder import Embedder
 from lingvis.text.alignment import prepare
-from lingvis.text.vectors.store import VECTORS, Origin, WordVectors, write_vectors
+from lingvis.text.vectors.store import VECTORS, VectorsOrigin, WordVectors, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.words.mapped import MappedWords
-from lingvis.training import run as train_module
+from lingvis.training import prepare as prepare_module
 from lingvis.training.loop import fit as loop
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
-from lingvis.training.sampling import CaptionSampler, CaptionTable
+from lingvis.training.sampling import CaptionSampler
 from lingvis.types import Clock
 
 from ..conftest import COLOURS, THINGS, make_toy_dataset
+from .tables import make_table
 
 DIM = 8
 GERMAN = {german.lower(): english for english, german in {**COLOURS, **THINGS}.items()} | {
@@ -63,7 +64,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     german = [word for word in GERMAN if word != "braun"]
     turned = np.stack([values[english.index(GERMAN[word])] for word in german]) @ turn.T.astype(np.float32)
     tables = {"en": WordTable(english, values), "de": WordTable(german, turned)}
-    origins = {lang: Origin(source="random", sentences=lang) for lang in tables}
+    origins = {lang: VectorsOrigin(source="random", sentences=lang) for lang in tables}
     write_vectors(folder / VECTORS / "captions", tables, origins, dict.fromkeys(tables, 0))
     (folder / "de-en.txt").write_text(
         "".join(f"{word}\t{GERMAN[word]}\n" for word in GERMAN), encoding="utf-8"
@@ -103,16 +104,14 @@ def test_frozen_tensors_stay_bit_by_bit_and_the_others_move(
 ) -> None:
     run = tmp_path / "run"
     options = begun_with(source) if recipe == "translator_t1" else fitted(dataset, source)
-    config = train(recipe, dataset, run, overrides=options)
+    config = train(recipe, dataset, run, overrides=options).config
     tensors = weights(run)
     image = [name for name in tensors if name.startswith("image.")]
     assert {"image.encoder.norm.running_mean", "image.encoder.norm.running_var"} < set(image)
     assert moved(run, source, image) == set()
     taken = [name for name in tensors if name.startswith(("text.encoder", "text.words.special"))]
     assert moved(run, source, taken) == set(taken)
-    assert (
-        config["image_fingerprint"] == json.loads((source / "config.json").read_text())["image_fingerprint"]
-    )
+    assert config.image_fingerprint == json.loads((source / "config.json").read_text())["image_fingerprint"]
     stored = WordVectors.open(dataset / VECTORS / "captions").table("de")
     own = Embedder.load(run).model.text.words
     assert isinstance(own, MappedWords)
@@ -120,9 +119,9 @@ def test_frozen_tensors_stay_bit_by_bit_and_the_others_move(
     vectors = own.vectors.detach().numpy()
     np.testing.assert_allclose(vectors[rows], prepare(stored.values), atol=1e-6)
     assert not vectors[own.words.index("braun")].any()
-    trained = config["parameters"]["training"]
+    trained = config.parameters["training"]
     frozen = sum(tensors[name].numel() for name in image if "running" not in name and "tracked" not in name)
-    assert trained == config["parameters"]["total"] - frozen - own.vectors.numel()
+    assert trained == config.parameters["total"] - frozen - own.vectors.numel()
 
 
 def test_statistics_of_a_batch_norm_that_is_trained_move(dataset: Path, source: Path, tmp_path: Path) -> None:
@@ -245,7 +244,7 @@ def test_the_vocabulary_is_that_of_the_drawn_captions(dataset: Path, tmp_path: P
 
 
 def test_an_epoch_of_few_captions_repeats_them() -> None:
-    table = CaptionTable(np.arange(10), np.zeros(10, np.int64), np.full(10, 5), images=10)
+    table = make_table(np.arange(10), np.zeros(10, np.int64), np.full(10, 5), images=10)
     sampler = CaptionSampler(captions=table, batch_size=4, least_steps=8)
     epoch = sampler.epoch(0, 0)
     assert len(epoch) == sampler.batch_count() == 9  # three passes of three batches
@@ -279,7 +278,7 @@ def test_a_killed_run_goes_on_without_fitting_again(
             train("translator_t2", dataset, run, overrides=options)
     assert (run / CHECKPOINT).exists()
     with monkeypatch.context() as patched:
-        patched.setattr(train_module, "fit_translator", lambda *_: pytest.fail("fitted again"))
+        patched.setattr(prepare_module, "fit_translator", lambda *_: pytest.fail("fitted again"))
         train("translator_t2", dataset, run, overrides=options, resume=True)
     assert moved(run, tmp_path / "whole", list(weights(run))) == set()
 

@@ -8,43 +8,36 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from lingvis.cli.options import CollectionPlace, Device, SearchModel
 from lingvis.errors import UserError
-
-Flag = Parameter(negative="")
 
 
 def serve(
-    collection: str,
+    collection: CollectionPlace,
     /,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
     token_file: Path | None = None,
-    no_auth: Annotated[bool, Flag] = False,
-    model: Path | None = None,
-    device: str | None = None,
+    no_auth: Annotated[bool, Parameter(show_default=False)] = False,
+    model: SearchModel = None,
+    device: Device = None,
 ) -> None:
     """Serve a search page and an HTTP API for a collection, until Ctrl-C.
 
     Parameters
     ----------
-    collection: str
-        The collection.
     host: str
-        Address to listen at; an address that others can reach needs a token or --no-auth.
+        Address to listen on; any other than 127.0.0.1 needs a token or --no-auth.
     port: int
-        Port to listen at; 0 takes any free one.
+        Port to listen on; 0 takes any free one.
     token: str
-        The access token; other users of this machine can see it here, so prefer a file.
+        The secret that clients must send; other users of this machine can see it here, so prefer a file.
     token_file: Path
-        A file that holds the token; without it, the variable LINGVIS_TOKEN is used.
+        A file with the token; without one, the environment variable LINGVIS_TOKEN is used.
     no_auth: bool
-        Let everybody who can reach the host search.
-    model: Path
-        A model folder with the same image side as the one that filled the collection.
-    device: str
-        cpu or cuda; a GPU is used when there is one.
+        Let everybody search who can reach the host, without a token.
     """
     from lingvis.collection.collection import Collection
     from lingvis.serve.run import serve as run

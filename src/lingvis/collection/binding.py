@@ -10,11 +10,12 @@ from typing import Any
 
 from torch import nn
 
+from lingvis.arrays import Floats
 from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError
-from lingvis.features.encode import POOLED, PictureEncoder
+from lingvis.features.encode import PictureEncoder
 from lingvis.features.pictures import Decoded
-from lingvis.model.embedder import Embedder, Floats
+from lingvis.model.embedder import Embedder
 
 
 def describe(embedder: Embedder, run: Path) -> Header:
@@ -65,9 +66,7 @@ class ImageSide:
     def __init__(self, embedder: Embedder) -> None:
         features = embedder.features
         self._embedder = embedder
-        self._encoder = PictureEncoder(
-            embedder.backbone, kind=features["kind"], regions=features["regions"] or POOLED
-        )
+        self._encoder = PictureEncoder(embedder.backbone, kind=features.kind, regions=features.region_mode)
         self.preprocessing = self._encoder.preprocessing
 
     def __call__(self, pictures: Sequence[Decoded]) -> Floats:
@@ -77,8 +76,8 @@ class ImageSide:
 
 
 def _features(embedder: Embedder) -> dict[str, Any]:
-    """Return the features that a model takes, without the name of their folder."""
-    return {key: value for key, value in embedder.features.items() if key != "name"}
+    """Return the description of the features that a model takes, whatever their folder is called."""
+    return embedder.features.model_dump(mode="json", exclude={"name"})
 
 
 def _text_fingerprint(embedder: Embedder) -> str:

@@ -10,7 +10,7 @@ from lingvis.collection.binding import check_image_side, describe
 from lingvis.collection.query.language import LanguageDetector
 from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError, choices
-from lingvis.evaluation.clc.consistency import LearnedConsistency
+from lingvis.evaluation.clc.learned import LearnedConsistency
 from lingvis.model.embedder import Embedder
 
 

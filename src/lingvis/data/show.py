@@ -1,4 +1,4 @@
-"""What is in a dataset, in numbers: images, captions, their lengths and vocabularies by language and split."""
+"""A dataset in numbers: images, captions, their lengths and vocabularies by language and split."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Words = Callable[[str, str], list[str]]
 def describe(dataset: Dataset, words: Words) -> dict[str, Any]:
     """Counts of the dataset as JSON values.
 
-    words: (text, language) -> words, given by the caller because segmentation is a later stage.
-    Splits and languages without any caption are left out.
+    words: (text, language) -> words; the caller passes it because segmentation is a later stage.
+    Splits and languages without captions are omitted.
     """
     splits = {split: [row for row in dataset.rows if row.split == split] for split in SPLITS}
     languages: dict[str, dict[str, Any]] = {}
@@ -40,7 +40,7 @@ def describe(dataset: Dataset, words: Words) -> dict[str, Any]:
 
 
 def _captions(groups: Sequence[Sequence[str]], lang: str, words: Words) -> dict[str, Any]:
-    """groups: the captions of each image."""
+    """Counts of the captions of one language and split; groups: the captions of each image."""
     texts = [text for group in groups for text in group]
     split = [words(text, lang) for text in texts]
     return {

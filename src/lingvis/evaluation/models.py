@@ -1,4 +1,4 @@
-"""What evaluation asks of a model, and the embedding of a pool with nothing embedded twice."""
+"""The interface of a model for evaluation, and the encoding of pools with nothing encoded twice."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lingvis.errors import UserError
-from lingvis.evaluation.pools import Pool
+from lingvis.evaluation.pools import EvaluationPool
 from lingvis.evaluation.scorers import Floats, FunctionScores, InnerProduct, MeanScores, Scorer
 from lingvis.evaluation.sets import SetScores, VectorSets
 
-SETS_AT_ONCE = 256  # of a model that pools nothing: they are padded before they are packed
+SETS_AT_ONCE = 256  # of a model without pooling: they are padded before they are packed
 
 
 class MeasuredModel(Protocol):
-    """A model with the pictures or features of a dataset at hand."""
+    """A model of pictures and sentences, such as an Embedder."""
 
     @property
     def name(self) -> str: ...
@@ -42,11 +42,7 @@ class MeasuredModel(Protocol):
         """Whether an embedding is one vector; otherwise [L, dim], with zeros where it is padded."""
         ...
 
-    def embed_images(self, names: Sequence[str]) -> Floats:
-        """Float32 [images, dim], or [images, L, dim]."""
-        ...
-
-    def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str], langs: Sequence[str], /) -> Floats:
         """Float32 [texts, dim], or [texts, L, dim]; langs: the language of each sentence."""
         ...
 
@@ -55,15 +51,27 @@ class MeasuredModel(Protocol):
         ...
 
 
-def scorers(models: Sequence[MeasuredModel], pools: Sequence[Pool]) -> list[Scorer]:
-    """One scorer a pool, the mean over models; each image and each distinct sentence is embedded once."""
-    by_model = [_scorers_of(model, pools) for model in models]
+class ImageSource(Protocol):
+    """The pictures of a dataset by name, with the model that encodes them."""
+
+    @property
+    def model(self) -> MeasuredModel: ...
+
+    def encode(self, names: Sequence[str]) -> Floats:
+        """Float32 [images, dim], or [images, L, dim]."""
+        ...
+
+
+def scorers(sources: Sequence[ImageSource], pools: Sequence[EvaluationPool]) -> list[Scorer]:
+    """One scorer per pool, the mean over models; each image and each distinct sentence is encoded once."""
+    by_model = [_scorers_of(source, pools) for source in sources]
     return [each[0] if len(each) == 1 else MeanScores(each) for each in zip(*by_model, strict=True)]
 
 
-def _scorers_of(model: MeasuredModel, pools: Sequence[Pool]) -> list[Scorer]:
+def _scorers_of(source: ImageSource, pools: Sequence[EvaluationPool]) -> list[Scorer]:
+    model = source.model
     names = list(dict.fromkeys(name for pool in pools for name in pool.images))
-    images = _embed(model, "images", names, model.embed_images)
+    images = _embed(model, "images", names, source.encode)
     by_lang = {lang: _embed_texts(model, lang, pools) for lang in dict.fromkeys(pool.lang for pool in pools)}
     made: list[Scorer] = []
     for pool in pools:
@@ -78,18 +86,18 @@ def _scorers_of(model: MeasuredModel, pools: Sequence[Pool]) -> list[Scorer]:
     return made
 
 
-def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[Pool]) -> _Table:
+def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[EvaluationPool]) -> _Table:
     """The distinct sentences of all pools in one language."""
     texts = list(dict.fromkeys(text for pool in pools if pool.lang == lang for text in pool.texts))
     return _embed(
-        model, f"sentences in {lang}", texts, lambda some: model.embed_texts(some, [lang] * len(some))
+        model, f"sentences in {lang}", texts, lambda some: model.encode_texts(some, [lang] * len(some))
     )
 
 
 def _embed(
     model: MeasuredModel, what: str, keys: list[str], embed: Callable[[Sequence[str]], Floats]
 ) -> _Table:
-    """All at once; sets of vectors some at a time, short sentences with short ones, and packed."""
+    """Encode all at once; sets of vectors in portions of sentences of similar length, packed."""
     if model.pooled:
         return _Table(keys, _finite(model, what, embed(keys), len(keys)))
     keys = sorted(keys, key=len)
@@ -99,7 +107,7 @@ def _embed(
 
 
 class _Table:
-    """Embeddings by name or sentence; those of the same list are made once and shared."""
+    """Embeddings by name or sentence; the array of one list of keys is made once and shared."""
 
     def __init__(self, keys: Sequence[str], emb: Floats | VectorSets) -> None:
         self._emb = emb

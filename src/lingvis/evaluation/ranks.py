@@ -1,4 +1,4 @@
-"""Exact ranks by counting: no sorting, no whole score matrix, any number of captions an image.
+"""Exact ranks by counting: no sorting, no whole score matrix, any number of captions per image.
 
 The tie rule: a wrong answer whose score is within TOLERANCE of the right one's stands before it. A model
 that maps everything to one point therefore scores zero, not perfect.
@@ -17,7 +17,7 @@ from lingvis.errors import UserError
 from lingvis.evaluation.scorers import Floats, Scorer
 
 # Scores are float32 sums whose last digits depend on the shape of the block they were made in; differences
-# below this (relative to the score where it is above one) say nothing.
+# below this (relative to the score where it is above one) mean nothing.
 TOLERANCE = 1e-6
 TIE_RULE = f"ties within {TOLERANCE:g} count against the model"
 
@@ -72,7 +72,7 @@ def _behind(
     """How many wrong answers of a strip stand behind the right one, by image [n] and by text [m].
 
     scores: [n, m]; row_of: [m], the row of a text's own image, outside 0..n-1 where it is elsewhere. Those that
-    score below the limit stand behind; a score that is no number does not.
+    score below the limit stand behind; a NaN does not.
     """
     texts = np.flatnonzero((row_of >= 0) & (row_of < len(scores)))
     right = (row_of[texts], texts)

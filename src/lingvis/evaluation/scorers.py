@@ -1,4 +1,4 @@
-"""Scores of images against texts, a block at a time: inner products, any function, the mean of several."""
+"""Scores of images against texts, one block at a time: inner products, any function, the mean of several."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Scorer(Protocol):
         ...
 
     def take(self, images: Index, texts: Index) -> Scorer:
-        """The scorer of some images and some texts alone."""
+        """The scorer of some images and texts."""
         ...
 
 
 class Buffer:
-    """Memory for blocks that grows to the largest one: a fresh 50 MB a block would cost page faults."""
+    """Memory for blocks that grows to the largest one: fresh memory of 50 MB per block would cost page faults."""
 
     def __init__(self) -> None:
         self._memory: Floats = np.empty(0, dtype=np.float32)
@@ -84,7 +84,7 @@ class InnerProduct:
         return own
 
     def take(self, images: Index, texts: Index) -> InnerProduct:
-        """The same for some images and some texts."""
+        """The same for some images and texts."""
         return InnerProduct(self.image_emb[images], self.text_emb[texts])
 
 
@@ -122,7 +122,7 @@ class FunctionScores:
         return near_the_diagonal(self.block, image_of)
 
     def take(self, images: Index, texts: Index) -> FunctionScores:
-        """The same for some images and some texts."""
+        """The same for some images and texts."""
         return FunctionScores(self.score, self.image_side[images], self.text_side[texts])
 
 
@@ -137,8 +137,8 @@ def near_the_diagonal(block: Callable[[Index, Index], Floats], image_of: NDArray
     return own
 
 
-class GivenScores:
-    """Scores that exist already, float32 [images, texts]."""
+class ScoreMatrix:
+    """A score matrix in memory, float32 [images, texts]."""
 
     def __init__(self, scores: Floats) -> None:
         self.scores = scores
@@ -150,16 +150,16 @@ class GivenScores:
         return images, texts
 
     def block(self, images: Index, texts: Index) -> Floats:
-        """A part of them, a view where both are slices."""
+        """A part of the matrix, a view where both are slices."""
         return self.scores[images][:, texts]
 
     def pairs(self, image_of: NDArray[np.int64]) -> Floats:
         """Looked up."""
         return self.scores[image_of, np.arange(len(image_of))]
 
-    def take(self, images: Index, texts: Index) -> GivenScores:
-        """The same for some images and some texts."""
-        return GivenScores(self.block(images, texts))
+    def take(self, images: Index, texts: Index) -> ScoreMatrix:
+        """The same for some images and texts."""
+        return ScoreMatrix(self.block(images, texts))
 
 
 class MeanScores:
@@ -197,5 +197,5 @@ class MeanScores:
         return np.asarray(np.mean(pairs, axis=0), dtype=np.float32)
 
     def take(self, images: Index, texts: Index) -> MeanScores:
-        """The same for some images and some texts."""
+        """The same for some images and texts."""
         return MeanScores([scorer.take(images, texts) for scorer in self.scorers])

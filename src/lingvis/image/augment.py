@@ -5,18 +5,30 @@ Chen et al. 2021, section 3 and supplementary 2.1(2). At least one vector of eac
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
 from lingvis.bounds import Share
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 
-IMAGE_AUGMENTS: Registry[type[nn.Module]] = Registry("image augmentation")
+
+class ImageAugment(RecipePart, nn.Module, ABC):
+    """Changes the sets of vectors of a batch in training, and nothing in evaluation mode."""
+
+    @abstractmethod
+    def forward(self, tokens: Tokens) -> Tokens:
+        """The same vectors with a mask that hides some of them."""
+
+
+IMAGE_AUGMENTS: Registry[type[ImageAugment]] = Registry("image augmentation")
 
 
 @IMAGE_AUGMENTS.register("none", "leave the vectors as they are")
-class KeepVectors(nn.Module):
+class KeepVectors(ImageAugment):
     """No augmentation."""
 
     def forward(self, tokens: Tokens) -> Tokens:
@@ -24,7 +36,7 @@ class KeepVectors(nn.Module):
 
 
 @IMAGE_AUGMENTS.register("drop", "drop each vector with a fixed probability (VSE-infinity on regions)")
-class DropVectors(nn.Module):
+class DropVectors(ImageAugment):
     """Each vector is dropped with probability `p`."""
 
     def __init__(self, *, p: Share) -> None:
@@ -36,7 +48,7 @@ class DropVectors(nn.Module):
 
 
 @IMAGE_AUGMENTS.register("drop_scaled", "drop with a probability drawn per picture (VSE-infinity on grids)")
-class DropVectorsScaled(nn.Module):
+class DropVectorsScaled(ImageAugment):
     """Draw u ~ U(0, 1) per picture; if u > `p`, drop each of its vectors with probability `p` * u."""
 
     def __init__(self, *, p: Share) -> None:

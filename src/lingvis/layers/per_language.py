@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from lingvis.bounds import Count
 from lingvis.errors import UserError
-
-Runs = tuple[tuple[int, int], ...]
+from lingvis.types import Runs
 
 
 class PerLanguageLinear(nn.Module):
@@ -18,10 +17,11 @@ class PerLanguageLinear(nn.Module):
 
     def __init__(self, *, languages: Count, input_dim: Count, dim: Count) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(input_dim, dim) for _ in range(languages))
-        for layer in self.layers:
-            nn.init.xavier_uniform_(layer.weight)  # type: ignore[arg-type]
-            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+        layers = [nn.Linear(input_dim, dim) for _ in range(languages)]
+        for layer in layers:
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        self.layers = nn.ModuleList(layers)
 
     def forward(self, values: Tensor, runs: Runs) -> Tensor:
         """values [B, ..., input_dim], the languages of the rows as in TextBatch -> [B, ..., dim]."""

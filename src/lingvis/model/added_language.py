@@ -20,12 +20,12 @@ from lingvis.data.rows import Language
 from lingvis.errors import UserError
 from lingvis.files import write_json
 from lingvis.model.dual_encoder import TextSide
-from lingvis.model.folder import CONFIG, damage_told, read_tensors, write_tensors
+from lingvis.model.folder import CONFIG, read_tensors, report_damage, write_tensors
 from lingvis.recipes.options import PROVIDED, accepted, part_problems
 from lingvis.recipes.schema import Part
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch
 
 ADDED, WEIGHTS = "added", "words.safetensors"
@@ -55,7 +55,7 @@ class Branch(nn.Module):
     place: the number of the language whose layers it uses. dropout: of word vectors, in training.
     """
 
-    def __init__(self, *, words: nn.Module, text: TextSide, place: int, dropout: float = 0.0) -> None:
+    def __init__(self, *, words: WordPart, text: TextSide, place: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.words, self.place, self.dropout = words, place, dropout
         self._text = (text,)  # no module of ours: neither its weights nor its mode are
@@ -96,7 +96,7 @@ class AddedLanguage:
         )
 
 
-def make_words(part: Part, vocabulary: Vocabulary) -> nn.Module:
+def make_words(part: Part, vocabulary: Vocabulary) -> WordPart:
     """A word part with weights as it starts."""
     factory = WORDS.get(part.name)
     return factory(**part.options, **accepted(factory, {"vocabulary": vocabulary}))
@@ -119,7 +119,7 @@ def write_added_config(run: Path, config: AddedConfig) -> None:
 def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -> AddedLanguage:
     """Read what `write_added` wrote, strictly; languages: those the model was trained on, as it numbers them."""
     folder = run / ADDED / lang
-    with damage_told(str(folder / CONFIG)):
+    with report_damage(str(folder / CONFIG)):
         config = AddedConfig.model_validate_json((folder / CONFIG).read_text(encoding="utf-8"))
         values = config.model_dump()
         problems = part_problems("tokenizer", values, TOKENIZERS, provided=PROVIDED)
@@ -131,9 +131,9 @@ def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -
         if problems:
             raise ValueError("; ".join(problems))
         tokenizer = TOKENIZERS.get(config.tokenizer.name)(**config.tokenizer.options)
-    with damage_told(f"the tokenizer in {folder}"):
+    with report_damage(f"the tokenizer in {folder}"):
         tokenizer.load(folder)
-    with damage_told(str(folder / CONFIG)):
+    with report_damage(str(folder / CONFIG)):
         words = make_words(config.words, tokenizer.vocabulary)
         if words.dim != text.words.dim:
             raise ValueError(f"its words have {words.dim} dimensions, the model's {text.words.dim}")

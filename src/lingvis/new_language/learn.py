@@ -25,7 +25,7 @@ from lingvis.new_language.targets import Lessons
 from lingvis.new_language.teaching import Plan
 from lingvis.new_language.word_vectors import WordPoints, word_points
 from lingvis.progress import ProgressBar
-from lingvis.recipes.schema import Recipe
+from lingvis.recipes.schema import ModelRecipe
 from lingvis.text.dictionaries import read_dictionary
 from lingvis.text.segment import words as split
 
@@ -52,7 +52,7 @@ class Given:
 
 def learn(
     embedder: Embedder,
-    recipe: Recipe,
+    recipe: ModelRecipe,
     material: Material,
     image_emb: Floats,
     ruler: Ruler,
@@ -101,7 +101,7 @@ class _Starts:
     """The start of a route by its name; what several need is made once."""
 
     def __init__(
-        self, embedder: Embedder, recipe: Recipe, material: Material, given: Given, seed: int
+        self, embedder: Embedder, recipe: ModelRecipe, material: Material, given: Given, seed: int
     ) -> None:
         self._embedder, self._recipe, self._material, self._given, self._seed = (
             embedder,
@@ -126,7 +126,7 @@ class _Starts:
 
     def _mapped(self) -> Start:
         material, given = self._material, self._given
-        dim = int(self._embedder.model.text.words.dim)  # type: ignore[arg-type]
+        dim = self._embedder.model.text.words.dim
         source = source_vectors(
             material.learn.texts, material.lang, dim=dim, given=given.vectors, seed=self._seed
         )

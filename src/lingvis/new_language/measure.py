@@ -40,7 +40,7 @@ class Ruler:
             if embedder.inner_product
             else FunctionScores(embedder.scores, self.points, emb)
         )
-        return float(metrics.scores(ranks(scorer, self.of))["mR"])
+        return float(metrics.scores(ranks(scorer, self.of)).mR)
 
     def before(self, embedder: Embedder) -> float | None:
         """mR zero-shot; None for a model that has no words for languages it never saw."""

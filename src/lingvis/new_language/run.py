@@ -17,13 +17,13 @@ from lingvis.data.rows import LANGUAGE_CODE
 from lingvis.device import choose_device
 from lingvis.errors import UserError, choices
 from lingvis.features.store import without_broken
-from lingvis.files import atomic_folder, write_json, write_text
+from lingvis.files import atomic_folder, write_text
 from lingvis.hardware import processor_name
 from lingvis.model.added_language import AddedLanguage, write_added, write_added_config
 from lingvis.model.card import added_section
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import CARD, CONFIG, read_config
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.folder import CARD, ModelConfig
+from lingvis.model.stored import StoredImages
 from lingvis.new_language.learn import Given, learn
 from lingvis.new_language.material import Material, gather
 from lingvis.new_language.measure import Ruler
@@ -31,7 +31,6 @@ from lingvis.new_language.routes import best
 from lingvis.new_language.targets import known_points
 from lingvis.new_language.teaching import Plan
 from lingvis.new_language.verify import OldLanguages
-from lingvis.recipes.schema import Recipe
 
 Floats = NDArray[np.float32]
 
@@ -75,21 +74,20 @@ def add_language(
     dataset = _open(dataset_path)
     stored = None
     if any(row.captions.get(lang) or row.parallel.get(lang) for row in dataset.rows):
-        stored = StoredEmbedder.open(embedder, dataset)
+        stored = StoredImages.open(embedder, dataset)
         dataset = without_broken(dataset, [stored.store])
     material = gather(dataset, lang, embedder.languages, limit=captions, seed=seed)
-    recipe = Recipe.model_validate(config["recipe"])
     image_emb, ruler = _points(embedder, stored, material)
     before = ruler.before(embedder)
     old = OldLanguages(embedder, stored, dataset)
     outcomes = learn(
         embedder,
-        recipe,
+        config.model,
         material,
         image_emb,
         ruler.shorter,
         given=Given(vectors=vectors, dictionary=dictionary, pivot=pivot),
-        plan=Plan(seed=seed, temperature=_temperature(recipe)),
+        plan=Plan(seed=seed, temperature=_temperature(config.recipe)),
         route=route,
     )
     chosen = best(outcomes)
@@ -119,7 +117,7 @@ def add_language(
 def _write(
     run: Path,
     out: Path,
-    config: Mapping[str, Any],
+    config: ModelConfig,
     language: AddedLanguage,
     report: dict[str, Any],
     *,
@@ -130,11 +128,11 @@ def _write(
 ) -> dict[str, Any]:
     """The new folder, whole or not at all; what is reported of it is measured on its files."""
     lang = language.config.lang
-    named = {**config, "name": out.resolve().name, "added": [*config.get("added", []), lang]}
+    named = config.model_copy(update={"name": out.resolve().name, "added": [*config.added, lang]})
     with atomic_folder(out) as folder:
         shutil.copytree(run, folder, dirs_exist_ok=True)
         write_added(folder, language)
-        write_json(folder / CONFIG, named)
+        named.write(folder)
         made = Embedder.load(folder, device=str(old.embedder.device))
         report |= {
             "after": ruler(made),
@@ -146,19 +144,17 @@ def _write(
         data = {key: value for key, value in report.items() if key in DATA}
         numbers = {key: value for key, value in report.items() if key in NUMBERS}
         write_added_config(folder, language.config.model_copy(update={"data": data, "numbers": numbers}))
-        write_json(
-            folder / CONFIG, named | {"parameters": {**config.get("parameters", {}), **made.parameters}}
-        )
+        named.model_copy(update={"parameters": {**config.parameters, **made.parameters}}).write(folder)
         card = folder / CARD
         write_text(card, (card.read_text(encoding="utf-8") if card.is_file() else "") + added_section(report))
     return report
 
 
-def _check(run: Path, lang: str, out: Path) -> dict[str, Any]:
+def _check(run: Path, lang: str, out: Path) -> ModelConfig:
     """Find mistakes that cost nothing to find."""
     if not LANGUAGE_CODE.fullmatch(lang):
         raise UserError(f"bad language code {lang!r}; use BCP-47 such as cs, pt-BR or zh-Hant")
-    config = read_config(run)
+    config = ModelConfig.read(run)
     if out.exists():
         raise UserError(f"{out} exists already; choose another --out, nothing there was touched")
     if run.resolve() in out.resolve().parents:
@@ -192,22 +188,25 @@ def _open(path: Path) -> Dataset:
     return Dataset.open(path)
 
 
-def _points(embedder: Embedder, stored: StoredEmbedder | None, material: Material) -> tuple[Floats, Ruler]:
+def _points(embedder: Embedder, stored: StoredImages | None, material: Material) -> tuple[Floats, Ruler]:
     """Embeddings of the pictures to learn from, and the ruler of what is chosen by."""
     learn, choose = material.learn, material.choose
     image_emb = np.zeros((0, embedder.dim), np.float32)
     if stored is not None and learn.pictured:
-        image_emb = stored.embed_images(learn.images)
+        image_emb = stored.encode(learn.images)
     if stored is not None and choose.images:
-        points, of = stored.embed_images(choose.images), choose.groups
+        points, of = stored.encode(choose.images), choose.groups
     else:
         points, numbers = known_points(embedder, choose)
         of = numbers.tolist()
     return image_emb, Ruler(choose.texts, material.lang, points, of)
 
 
-def _temperature(recipe: Recipe) -> float:
-    """Of the model's own objective, where that has one that stays; 0.05 otherwise."""
-    options = recipe.objective.options
-    fixed = recipe.objective.name == "contrastive" and not options.get("learned", False)
-    return float(options["temperature"]) if fixed else 0.05
+def _temperature(recipe: Mapping[str, Any]) -> float:
+    """The temperature of the model's own objective, where that has one that stays; 0.05 otherwise.
+
+    recipe: as the model folder tells it; earlier versions had one objective beside the terms.
+    """
+    objective = recipe.get("objective") or recipe["terms"]["matching"]["objective"]
+    fixed = objective["name"] == "contrastive" and not objective.get("learned", False)
+    return float(objective["temperature"]) if fixed else 0.05

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
 from lingvis.model.added_language import make_words
 from lingvis.model.embedder import Embedder
-from lingvis.recipes.schema import Part, Recipe
+from lingvis.recipes.schema import ModelRecipe, Part
 from lingvis.text.tokenizers.base import Tokenizer
 from lingvis.text.tokenizers.characters import CharacterTokenizer
+from lingvis.text.words.base import WordPart
 from lingvis.text.words.spelled import SpelledWordPart
 
 WORD_LENGTH, SHORTEST, LONGEST, BUCKETS = 16, 3, 5, 16_000
@@ -25,7 +25,7 @@ class Start:
     tokenizer_part: Part
     words_part: Part
     tokenizer: Tokenizer
-    words: nn.Module
+    words: WordPart
 
 
 def spells(embedder: Embedder) -> bool:
@@ -35,7 +35,7 @@ def spells(embedder: Embedder) -> bool:
     )
 
 
-def copied(embedder: Embedder, recipe: Recipe, texts: Sequence[str], lang: str) -> Start:
+def copied(embedder: Embedder, recipe: ModelRecipe, texts: Sequence[str], lang: str) -> Start:
     """A copy of the model's own words, with the letters that are new in the sentences.
 
     Weights of letters are rows of a tensor: those of new letters start as the part draws them.

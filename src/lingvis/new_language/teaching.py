@@ -105,7 +105,7 @@ def teach(
                 for group in optimizer.param_groups:
                     group["lr"] = plan.lr * 0.5 * (1 + np.cos(np.pi * step / total))
                 optimizer.zero_grad(set_to_none=True)
-                emb = model.similarity.prepare_texts(branch(augment(bank.batch(rows))))  # type: ignore[operator]
+                emb = model.similarity.prepare_texts(branch(augment(bank.batch(rows))))
                 loss = torch.stack([_loss(each, emb, rows, model, objective) for each in targets]).sum()
                 loss.backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(trained, 2.0)

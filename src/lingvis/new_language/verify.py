@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lingvis.data.dataset import Dataset
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 from lingvis.new_language.measure import Ruler
 
 Floats = NDArray[np.float32]
@@ -20,7 +20,7 @@ PICTURES = 300  # of split val that are compared: bits that differ would differ 
 class OldLanguages:
     """Embeddings of validation pictures and of their first captions in every known language, before anything is done."""
 
-    def __init__(self, embedder: Embedder, stored: StoredEmbedder | None, dataset: Dataset) -> None:
+    def __init__(self, embedder: Embedder, stored: StoredImages | None, dataset: Dataset) -> None:
         self.embedder = embedder
         rows = [row for row in dataset.rows if row.split == "val"][:PICTURES]
         self._images = [row.image for row in rows]
@@ -29,7 +29,7 @@ class OldLanguages:
         self._text_emb: dict[str, Floats] = {}
         if stored is None or not rows:
             return
-        self._image_emb = image_emb = stored.embed_images(self._images)
+        self._image_emb = image_emb = stored.encode(self._images)
         for lang in embedder.languages:
             found = [
                 (row.captions[lang][0], place) for place, row in enumerate(rows) if row.captions.get(lang)
@@ -45,7 +45,7 @@ class OldLanguages:
         fingerprints = self.embedder.model.image_fingerprint(), made.model.image_fingerprint()
         pictures_same = fingerprints[0] == fingerprints[1]
         if self._image_emb is not None:
-            after = StoredEmbedder.open(made, dataset).embed_images(self._images)
+            after = StoredImages.open(made, dataset).encode(self._images)
             pictures_same &= bool(np.array_equal(after, self._image_emb))
         old, same = {}, True
         for lang, ruler in self._rulers.items():

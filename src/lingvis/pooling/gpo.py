@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from lingvis.bounds import Count, Positive
 from lingvis.errors import UserError
-from lingvis.pooling.base import POOLERS
+from lingvis.pooling.base import POOLERS, Pooler
 from lingvis.pooling.coefficients import Coefficients
 from lingvis.pooling.sorting import sort_features
 from lingvis.types import Tokens
@@ -24,7 +24,7 @@ RIDGE = 1e-4
 
 
 @POOLERS.register("gpo", "generalized pooling: learned weights on the sorted values of each dimension")
-class GPO(nn.Module):
+class GPO(Pooler):
     """Sort each dimension in descending order, then weigh the k-th largest by a learned theta_k(n).
 
     [batch, length, dim] -> [batch, dim]. Chen et al., "Learning the Best Pooling Strategy for Visual Semantic
@@ -123,7 +123,7 @@ def lean_to_larger(coefficients: Coefficients, lean: float) -> None:
     """Start a generator as a mean that leans to the larger values: theta_k(n) ~ exp(-lean k / (n - 1)).
 
     The paper does not say how its last layer starts. Drawn at random, the weights may begin on the smallest
-    values, and runs differ more by seed; the evidence is small and in docs/experiments.md. Here ridge
+    values, and runs differ more by seed; the evidence is small and in docs/studies/experiments.md. Here ridge
     regression sets the last layer to give those scores, over sizes up to LEAN_SIZE.
     """
     last = coefficients.decoder.score

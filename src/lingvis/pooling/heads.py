@@ -6,14 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from lingvis.bounds import Count, Positive
-from lingvis.pooling.base import POOLERS
+from lingvis.pooling.base import POOLERS, Pooler
 from lingvis.types import Tokens
 
 
 @POOLERS.register(
     "attention", "weighted means by heads that compare each vector with the mean of all (A3VSE)"
 )
-class AttentionHeads(nn.Module):
+class AttentionHeads(Pooler):
     """[batch, length, dim] -> [batch, heads * dim]: of each head a mean with weights of its own, side by side.
 
     Huang et al. 2019, Eq. 1: the weight of vector i in head k is softmax over i of temperature * a_ik, with
@@ -26,11 +26,15 @@ class AttentionHeads(nn.Module):
         self, *, dim: int, heads: Count = 3, hidden: Count = 512, temperature: Positive = 0.05
     ) -> None:
         super().__init__()
-        self.dim, self.heads, self.temperature = heads * dim, heads, temperature
+        self.heads, self.temperature = heads, temperature
         self.context = nn.Linear(dim, heads * hidden, bias=False)
         self.local = nn.Linear(dim, heads * hidden, bias=False)
         for layer in (self.context, self.local):
             nn.init.xavier_uniform_(layer.weight)
+
+    def output_dim(self, input_dim: int) -> int:
+        """The heads side by side."""
+        return self.heads * input_dim
 
     def forward(self, tokens: Tokens) -> Tensor:
         values = self._valid(tokens)

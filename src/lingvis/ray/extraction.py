@@ -9,13 +9,13 @@ from typing import Any
 
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
-from lingvis.features.encode import POOLED, Encoded, PictureEncoder, PictureFile
+from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile
 from lingvis.features.pictures import BrokenPicture
 from lingvis.ray.cluster import Cluster
 from lingvis.ray.files import WorkerReply, each_batch, reply
 from lingvis.ray.pool import WorkerPool
 
-Outcome = Encoded | BrokenPicture
+Outcome = FeatureSet | BrokenPicture
 
 
 class ClusterEncoder:

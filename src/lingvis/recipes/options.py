@@ -8,11 +8,12 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from lingvis.recipes.read import explain, lookup
+from lingvis.recipes.read import lookup
 from lingvis.recipes.schema import (
     Part,
 )
 from lingvis.registry import Registry
+from lingvis.strict import explain
 
 # Constructor arguments that come from the data or from the part before, never from a recipe.
 PROVIDED = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,9 +12,10 @@ from lingvis.errors import UserError
 from lingvis.recipes.schema import (
     Recipe,
 )
+from lingvis.strict import explain
 
 # Sections that are parts or consist of them.
-PARTS = ("image", "text", "similarity", "objective", "pseudo", "terms", "pretraining")
+PARTS = ("image", "text", "similarity", "pseudo", "terms", "pretraining")
 
 
 def parse_recipe(
@@ -23,10 +24,12 @@ def parse_recipe(
     *,
     origin: str = "recipe",
     check: Callable[[Mapping[str, Any]], list[str]] = lambda values: [],
+    rules: Callable[[Recipe], Iterable[str]] = lambda recipe: (),
 ) -> Recipe:
     """TOML text and `section.key=value` overrides -> a recipe; every problem is reported at once.
 
-    `check` looks at the values too: it knows the registered parts, which belong to later stages.
+    `check` looks at the options of every part, `rules` at how parts of a recipe without other problems fit together:
+    both know the registered parts, which belong to later stages.
     """
     try:
         values = tomllib.loads(text)
@@ -41,23 +44,13 @@ def parse_recipe(
     except ValidationError as error:
         problems = [explain(item) for item in error.errors()]
     problems += check(values)
+    problems = problems or list(rules(recipe))
     if len(problems) == 1:
         raise UserError(f"{origin}: {problems[0]}")
     if problems:
         listed = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(f"{origin} has {len(problems)} problems:\n{listed}")
     return recipe
-
-
-def explain(problem: Any) -> str:
-    """A pydantic error as a clause: where, what is wrong, what was got."""
-    where = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "missing":
-        return f"{where} is missing"
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {where}"
-    message = problem["msg"]
-    return f"{where}: {message[0].lower()}{message[1:]}, got {problem['input']!r}"
 
 
 def lookup(values: Mapping[str, Any], where: str) -> Any:

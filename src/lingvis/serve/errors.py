@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lingvis.errors import UserError
+from lingvis.strict import explain, shortened
 
 log = logging.getLogger("lingvis.serve")
-SHOWN = 60  # characters of a wrong value
 ROUTING = {  # the framework itself says only a word or two
     404: "there is nothing at this address; /openapi.json lists what there is",
     405: "this address does not allow that method; /openapi.json lists what it allows",
@@ -56,17 +56,9 @@ class ErrorMiddleware:
 def sentence_of(problem: Any) -> str:
     """Turn a pydantic error into a sentence: which parameter, what is wrong, what was got."""
     name = next((part for part in reversed(problem["loc"]) if isinstance(part, str)), "request")
-    if problem["type"] == "missing":
-        return f"parameter {name} is missing"
     if problem["type"] == "extra_forbidden":
-        return f"unknown parameter {_short(name)}; /openapi.json lists the known ones"
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"parameter {name}: {message[0].lower()}{message[1:]}, got {_short(problem['input'])}"
-
-
-def _short(value: object) -> str:
-    shown = ascii(value)
-    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
+        return f"unknown parameter {shortened(name)}; /openapi.json lists the known ones"
+    return explain(problem, where=f"parameter {name}")
 
 
 async def _http(_: Request, error: Exception) -> Response:

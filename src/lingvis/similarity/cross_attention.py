@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from lingvis.bounds import Positive
-from lingvis.similarity.measures import SIMILARITIES
+from lingvis.recipes.schema import Recipe
+from lingvis.similarity.base import SIMILARITIES, Similarity
 from lingvis.types import Tokens
 
 SHORTEST = 1e-6  # of an attended vector: keeps the cosine and its gradient finite
 
 
 @SIMILARITIES.register("cross_attention", "stacked cross attention of regions and words (SCAN); no index")
-class CrossAttention(nn.Module):
+class CrossAttention(Similarity):
     """image_side [I, R, D], text_side [T, W, D], both prepared -> scores [I, T]. Lee et al. 2018, section 3.1.
 
     direction t2i: each word attends to the regions (Eq. 7 to 9), i2t: each region to the words (Eq. 1 to 6). Cosines
@@ -49,13 +51,30 @@ class CrossAttention(nn.Module):
         self.direction, self.lambda1 = direction, lambda1
         self.aggregation, self.lambda2, self.block = aggregation, lambda2, block
 
-    def prepare_images(self, tokens: Tokens) -> Tensor:
-        """Regions -> what is compared: unit length, zero where there is none, float32 [I, R, D]."""
-        return F.normalize(tokens.values.float(), dim=-1).masked_fill(~tokens.mask.unsqueeze(-1), 0.0)
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """It compares all vectors of both sides: nothing may pool them, and no term may ask for one per sentence."""
+        plain = {
+            "image.pooling.name": (recipe.image.pooling.name, "mean"),
+            "text.pooling.name": (recipe.text.pooling.name, "mean"),
+            "text.head.name": (recipe.text.head.name, "none"),
+        }
+        for place, (name, allowed) in plain.items():
+            if name != allowed:
+                yield (
+                    f"{place} is {name}, but similarity cross_attention compares all vectors and never pools them; "
+                    f"set {place} = {allowed}"
+                )
+        for name, term in recipe.terms.items():
+            if term.options.get("on") == "sentence":
+                yield (
+                    f"terms.{name} compares sentences by one vector each, but similarity cross_attention makes none; "
+                    "leave the term out, or set similarity.name = cosine"
+                )
 
-    def prepare_texts(self, tokens: Tokens) -> Tensor:
-        """As for images."""
-        return self.prepare_images(tokens)
+    def prepare_images(self, side: Tokens) -> Tensor:
+        """Vectors of unit length, zero at padded positions, float32 [I, R, D]."""
+        return F.normalize(side.values.float(), dim=-1).masked_fill(~side.mask.unsqueeze(-1), 0.0)
 
     def forward(self, image_side: Tensor, text_side: Tensor) -> Tensor:
         """Block by block."""

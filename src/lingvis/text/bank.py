@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Ints
 from lingvis.layers.ragged import RaggedIndex, starts_of
-from lingvis.text.tokenizers.base import SpellingTokenizer, Tokenizer
-from lingvis.types import SpelledWords, TextBatch
-
-Ints = NDArray[np.int64]
+from lingvis.text.tokenizers.base import Tokenizer
+from lingvis.types import Runs, SpelledWords, TextBatch
 
 
 class TokenBank:
@@ -41,13 +39,13 @@ class TokenBank:
         flat = np.concatenate(ids)
         self._flat = torch.from_numpy(flat).to(device)
         self._pad = tokenizer.vocabulary.pad
-        self._words = _WordList(tokenizer, flat, device) if isinstance(tokenizer, SpellingTokenizer) else None
+        self._words = _WordList(tokenizer, flat, device) if tokenizer.spells else None
         self._starts = starts_of(lengths)
 
     def __len__(self) -> int:
         return len(self.rows.lengths)
 
-    def runs(self, rows: Ints) -> tuple[tuple[int, int], ...]:
+    def runs(self, rows: Ints) -> Runs:
         """The languages of sentences by number: (language number, how many on end)."""
         langs = self.langs[rows]
         edges = np.flatnonzero(np.diff(langs, prepend=-1))
@@ -63,9 +61,7 @@ class TokenBank:
         within = np.arange(lengths.sum()) - np.repeat(starts_of(lengths), lengths)
         return self._words.distinct(np.repeat(self._starts[rows], lengths) + within, multiple)
 
-    def gather(
-        self, rows: Tensor, length: int, *, runs: tuple[tuple[int, int], ...], words: Tensor
-    ) -> TextBatch:
+    def gather(self, rows: Tensor, length: int, *, runs: Runs, words: Tensor) -> TextBatch:
         """Sentences by number, int64 [B] on the device, padded to `length`; runs and words as made above."""
         places, mask = self.rows.gather(rows, length)
         ids = self._flat[places].masked_fill(~mask, self._pad)
@@ -81,7 +77,7 @@ class TokenBank:
 class _WordList:
     """Every distinct word of a bank with its spelling; special tokens belong to every batch."""
 
-    def __init__(self, tokenizer: SpellingTokenizer, flat: Ints, device: torch.device) -> None:
+    def __init__(self, tokenizer: Tokenizer, flat: Ints, device: torch.device) -> None:
         special = np.asarray(tokenizer.vocabulary.special, np.int64)
         ids, places = np.unique(np.concatenate([special, flat]), return_inverse=True)
         self._special, self._places = places[: len(special)], places[len(special) :]

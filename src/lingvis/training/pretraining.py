@@ -16,11 +16,14 @@ from lingvis.bounds import Count, Positive, Share
 from lingvis.errors import UserError
 from lingvis.objectives.top_triplet import TopTriplet
 from lingvis.progress import ProgressBar
+from lingvis.recipes.rules import RecipePart
+from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
+from lingvis.terms.base import Origin
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.latent import Assignment, LatentAttention, pretrain
-from lingvis.training.sampling import CaptionTable, ImageSampler
+from lingvis.training.sampling import ImageSampler, SentenceTable
 from lingvis.types import TextBatch
 
 # Pictures a step, each with two captions in two of its languages: pairs of one language and across languages. More
@@ -38,7 +41,7 @@ class Material:
 
     bank: TokenBank
     vocabulary: Vocabulary
-    table: CaptionTable
+    table: SentenceTable
     vectors: NDArray[np.float32] | None
     dim: int
     seed: int
@@ -71,8 +74,13 @@ class NoPretraining:
 @PRETRAINING.register(
     "universal", "the layers of every language learn a common space, word vectors frozen (MULE)"
 )
-class UniversalPretraining:
+class UniversalPretraining(RecipePart):
     """Sentences about one picture lie near in any language, by their averaged word vectors. Kim et al. 2020."""
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """It is for one word part."""
+        yield from _word_part_problems(recipe, "universal", "universal")
 
     def __init__(self, *, epochs: Count, lr: Positive) -> None:
         self.epochs, self.lr = epochs, lr
@@ -87,8 +95,13 @@ class UniversalPretraining:
 
 
 @PRETRAINING.register("latent", "words find their tokens of a shared latent vocabulary (SMALR)")
-class LatentPretraining:
+class LatentPretraining(RecipePart):
     """Hard attention over `tokens` latent tokens, learnt with exploration. Burns et al. 2020, section 3.1."""
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """It is for one word part."""
+        yield from _word_part_problems(recipe, "latent", "hybrid")
 
     def __init__(self, *, tokens: Count, explore: Share, among: Count, epochs: Count, lr: Positive) -> None:
         self.tokens, self.explore, self.among, self.epochs, self.lr = tokens, explore, among, epochs, lr
@@ -119,11 +132,19 @@ class LatentPretraining:
         """The words start from the latent tokens already."""
 
 
+def _word_part_problems(recipe: Recipe, pretraining: str, words: str) -> Iterator[str]:
+    if recipe.text.words.name != words:
+        yield (
+            f"pretraining {pretraining} is for text.words {words}, but text.words.name is {recipe.text.words.name}; "
+            f"set text.words.name = {words}, or pretraining.name = none"
+        )
+
+
 def _learn(
     words: nn.Module, material: Material, *, epochs: int, lr: float, frozen: Sequence[str] = ()
 ) -> None:
     table = material.table
-    if np.bincount(table.groups[table.groups < table.images]).max() < 2:
+    if np.bincount(table.groups[table.rows(Origin.HUMAN)]).max() < 2:
         raise UserError(
             "pre-training compares captions of one picture, but every picture has only one; "
             "give more captions, or more languages in data.languages"

@@ -14,9 +14,8 @@ from lingvis.collection.query.query import Query
 from lingvis.collection.rerank.base import RerankContext, Reranker
 from lingvis.collection.stores.records import Floats, Hit, ranked
 from lingvis.errors import UserError, choices
-from lingvis.evaluation.clc.consistency import Consistency, LearnedConsistency, combine
-
-METHODS = ("mean", "learned")
+from lingvis.evaluation.clc.base import METHODS, Consistency, combine
+from lingvis.evaluation.clc.learned import LearnedConsistency
 
 
 def check_consistency(consistency: str, query: Query) -> None:

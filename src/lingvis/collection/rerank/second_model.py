@@ -42,7 +42,7 @@ class SecondModel(Reranker):
     first_only = True
 
     def __init__(self, embedder: Embedder, *, cache: Path | None = None) -> None:
-        if embedder.features["kind"] == "region":
+        if embedder.features.kind == "region":
             raise UserError(
                 f"model {embedder.name} compares regions, and the pictures of a collection have none; re-rank with a "
                 "model trained on features of the kind grid"

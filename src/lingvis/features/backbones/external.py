@@ -1,4 +1,4 @@
-"""What the adapters of other libraries share."""
+"""Shared code of the adapters for other libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
 
 
-class _Unmeasured(Protocol):
+class _Network(Protocol):
     """A backbone whose dimensions are not known yet."""
 
     preprocessing: Preprocessing
@@ -27,7 +27,7 @@ class _Unmeasured(Protocol):
 
 
 def load_external(module: str, *, extra: str) -> Any:
-    """Import an optional library, or say how to get it."""
+    """Import an optional library; raises with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -36,35 +36,37 @@ def load_external(module: str, *, extra: str) -> Any:
         ) from error
 
 
-def suggest(wanted: str, names: Sequence[str]) -> str:
-    """The end of a sentence about an unknown name: the names like it."""
-    like = difflib.get_close_matches(wanted, names, n=5)
-    return f"; did you mean {', '.join(like)}?" if like else f"; it has {len(names)}, {names[0]} among them"
+def suggest(name: str, names: Sequence[str]) -> str:
+    """The end of an error message about an unknown name: similar names."""
+    similar = difflib.get_close_matches(name, names, n=5)
+    return (
+        f"; did you mean {', '.join(similar)}?" if similar else f"; it has {len(names)}, such as {names[0]}"
+    )
 
 
 @torch.inference_mode()
-def probe(backbone: _Unmeasured) -> tuple[int, int]:
-    """The dimensions of cells and global vector, from one blank picture: no library states both reliably."""
+def measure_dims(backbone: _Network) -> tuple[int, int]:
+    """The sizes of a cell's vector and of the global vector, measured on a blank picture: no library states both."""
     size = backbone.preprocessing.size
     pixels = torch.zeros(1, 3, size, size, device=backbone.device)
     return backbone.cells(pixels).shape[1], backbone.pooled(pixels).shape[1]
 
 
 def as_map(features: Tensor, *, channels: int, prefix: int, name: str) -> Tensor:
-    """Features in any of the usual layouts -> [batch, channels, rows, columns].
+    """Features in any common layout -> [batch, channels, rows, columns].
 
-    Maps come channels first or last, tokens as [batch, prefix + rows * columns, channels].
+    Maps have channels first or last; tokens are [batch, prefix + rows * columns, channels].
     """
     if features.ndim == 3:
         tokens = features[:, prefix:]
         side = math.isqrt(tokens.shape[1])
         if side * side != tokens.shape[1]:
             raise UserError(
-                f"backbone {name} gives {tokens.shape[1]} tokens, not a square grid; choose another"
+                f"backbone {name} returns {tokens.shape[1]} tokens, not a square grid; choose another one"
             )
         return tokens.transpose(1, 2).reshape(len(tokens), -1, side, side)
     if features.ndim != 4:
         raise UserError(
-            f"backbone {name} gives features of shape {list(features.shape)}, no grid; choose another"
+            f"backbone {name} returns features of shape {list(features.shape)}, not a grid; choose another one"
         )
     return features if features.shape[1] == channels else features.permute(0, 3, 1, 2)

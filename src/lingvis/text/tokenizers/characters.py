@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
@@ -23,22 +22,14 @@ from lingvis.text.tokenizers.base import (
     START,
     TOKENIZERS,
     UNKNOWN,
+    Tokenizer,
     Vocabulary,
 )
-
-Ints = NDArray[np.int64]
 
 # As many distinct words keep their ids for good; so a server that reads for years does not grow for years.
 LEXICON = 100_000
 # Letter numbers behind an alphabet that its characters never have: the marks before and behind a word.
 MARKS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ExtendedVocabulary(Vocabulary):
-    """With letters added later; marks: the first of the letter numbers left free for the marks of a word."""
-
-    marks: int = 0
 
 
 class Alphabet:
@@ -128,7 +119,7 @@ class Lexicon:
 
 
 @TOKENIZERS.register("characters", "words of any script, each spelled by its characters")
-class CharacterTokenizer:
+class CharacterTokenizer(Tokenizer):
     """Words by ICU between a start and an end token, with the characters that the training captions show at
     least `min_count` times; of a word, the first `word_length` characters are spelled (LIWE: 26).
 
@@ -138,6 +129,7 @@ class CharacterTokenizer:
     """
 
     FILE = "characters.json"
+    spells = True
 
     def __init__(self, *, word_length: Count = 26, min_count: Count = 1) -> None:
         self.word_length, self.min_count = word_length, min_count
@@ -204,16 +196,14 @@ class CharacterTokenizer:
 
     def _set(self, alphabet: Alphabet) -> None:
         self.alphabet, self._lexicon = alphabet, Lexicon()
-        spelled = Vocabulary(
+        self.vocabulary = Vocabulary(
             size=0,
             pad=PAD,
             mask=MASK,
             special=tuple(range(len(SPECIAL_TOKENS))),
             letters=alphabet.size,
             word_length=self.word_length,
-        )
-        self.vocabulary = (
-            ExtendedVocabulary(**asdict(spelled), marks=alphabet.marks) if alphabet.added else spelled
+            marks=alphabet.marks,
         )
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError, choices
 from lingvis.files import write_json
@@ -25,17 +24,11 @@ from lingvis.text.tokenizers.base import (
     START,
     TOKENIZERS,
     UNKNOWN,
+    Tokenizer,
     Vocabulary,
 )
 
 LENDER = "en"  # the language whose words stand for rare words of the others
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageVocabulary(Vocabulary):
-    """A vocabulary in blocks; lender: the language whose words occur in other languages' sentences, -1 for none."""
-
-    lender: int = -1
 
 
 class _Language(BaseModel):
@@ -52,7 +45,7 @@ class _Stored(BaseModel):
 
 
 @TOKENIZERS.register("language_words", "words by ICU, each language with ids of its own (MULE, SMALR)")
-class LanguageWordTokenizer:
+class LanguageWordTokenizer(Tokenizer):
     """The words of each language seen at least `min_count` times in its training captions, one block a language.
 
     Languages come in order of first appearance, words by frequency, ties in alphabetical order. With
@@ -131,7 +124,7 @@ class LanguageWordTokenizer:
                 raise ValueError(f"{lang} borrows words that {LENDER} does not have")
         self._set(stored)
 
-    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[NDArray[np.int64]]:
+    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         unknown = set(langs) - self._ids.keys()
         if unknown:
             raise UserError(
@@ -140,7 +133,7 @@ class LanguageWordTokenizer:
             )
         return [self._encode(words(text, lang), lang) for text, lang in zip(texts, langs, strict=True)]
 
-    def _encode(self, pieces: Sequence[str], lang: str) -> NDArray[np.int64]:
+    def _encode(self, pieces: Sequence[str], lang: str) -> Ints:
         ids = self._ids[lang]
         inner = [ids.get(word, UNKNOWN) for word in pieces]
         if self.min_count == 1 and not self.rare_below:
@@ -158,7 +151,7 @@ class LanguageWordTokenizer:
         lent = dict(self._ids[LENDER]) if lends else {}
         for lang, each in languages.items():
             self._ids[lang].update((word, lent[english]) for word, english in each.borrowed.items())
-        self.vocabulary: Vocabulary = LanguageVocabulary(
+        self.vocabulary = Vocabulary(
             size=starts[-1],
             pad=PAD,
             mask=MASK,

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError
-from lingvis.text.tokenizers.base import TOKENIZERS, Vocabulary
+from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
 
 FOLDER = "transformer"
 
@@ -41,7 +41,7 @@ def pretrained(kind: str, source: str | Path, **options: Any) -> Any:
 
 
 @TOKENIZERS.register("transformer", "the subword tokenizer of a pretrained transformer")
-class TransformerTokenizer:
+class TransformerTokenizer(Tokenizer):
     """`model` is a hub name or a folder; nothing is fitted, the vocabulary is the pretrained one."""
 
     vocabulary: Vocabulary
@@ -62,7 +62,7 @@ class TransformerTokenizer:
         """Read what `save` wrote; the hub is not asked."""
         self._set(pretrained("AutoTokenizer", folder / FOLDER, local_files_only=True))
 
-    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[NDArray[np.int64]]:
+    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         encoded = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
         return [np.asarray(ids, dtype=np.int64) for ids in encoded]
 

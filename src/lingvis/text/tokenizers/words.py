@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
@@ -22,12 +22,13 @@ from lingvis.text.tokenizers.base import (
     START,
     TOKENIZERS,
     UNKNOWN,
+    Tokenizer,
     Vocabulary,
 )
 
 
 @TOKENIZERS.register("words", "words of any script by ICU, between a start and an end token")
-class WordTokenizer:
+class WordTokenizer(Tokenizer):
     """A vocabulary of the words seen at least `min_count` times in the training captions of all languages.
 
     Words that several languages spell alike share an id. With `min_count` = 1 no training caption has an unknown
@@ -63,10 +64,10 @@ class WordTokenizer:
             raise ValueError("its words must be strings, each once")
         self._set(stored)
 
-    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[NDArray[np.int64]]:
+    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         return [self._encode(words(text, lang)) for text, lang in zip(texts, langs, strict=True)]
 
-    def _encode(self, pieces: Iterable[str]) -> NDArray[np.int64]:
+    def _encode(self, pieces: Iterable[str]) -> Ints:
         inner = [self._ids.get(word, UNKNOWN) for word in pieces]
         if self.min_count == 1:
             inner = [number for number in inner if number != UNKNOWN] or inner

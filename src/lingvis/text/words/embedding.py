@@ -6,14 +6,14 @@ from torch import nn
 
 from lingvis.bounds import Count
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch, Tokens
 
 REACH = 0.1  # of the numbers that a vector starts from
 
 
 @WORDS.register("embedding", "a learned vector for each word of the vocabulary")
-class WordEmbedding(nn.Module):
+class WordEmbedding(WordPart):
     """ids [B, L] -> [B, L, dim], initialised U(-REACH, REACH) as in VSE++; the padding vector stays zero."""
 
     def __init__(self, *, vocabulary: Vocabulary, dim: Count) -> None:

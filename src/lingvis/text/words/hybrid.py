@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -10,21 +11,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
+from lingvis.recipes.schema import Recipe
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.language_words import LanguageVocabulary
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.latent import Assignment
-from lingvis.text.words.space import WordSpace, check_vectors, in_blocks
+from lingvis.text.words.space import WordSpace, check_blocks, check_vectors
 from lingvis.types import TextBatch, Tokens
 
 
 @WORDS.register("hybrid", "own vectors for frequent words, shared latent tokens for the others (SMALR)")
-class HybridWords(nn.Module):
+class HybridWords(WordPart):
     """ids [B, L] -> [B, L, dim] (Burns et al. 2020, section 3.1, HEM).
 
     The first `own` words of each language have vectors of their own, which pass through the language's linear
@@ -39,6 +40,15 @@ class HybridWords(nn.Module):
     FILE = "latent.json"
     row_of: Tensor
 
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """Its latent tokens come from pre-training."""
+        if recipe.pretraining.name != "latent":
+            yield (
+                f"text.words hybrid starts from latent tokens, but pretraining.name is {recipe.pretraining.name}; "
+                "set pretraining.name = latent, or choose another text.words.name"
+            )
+
     def __init__(
         self,
         *,
@@ -51,21 +61,21 @@ class HybridWords(nn.Module):
         dim: Count,
     ) -> None:
         super().__init__()
-        languages = in_blocks(vocabulary, "hybrid")
-        self.dim, special = dim, len(languages.special)
-        own_ids = _own_ids(languages, own)
+        check_blocks(vocabulary, "hybrid")
+        self.dim, special = dim, len(vocabulary.special)
+        own_ids = _own_ids(vocabulary, own)
         if assignment is not None:
             if assignment.vectors.shape[1] != dim:
                 raise UserError(
                     f"text.words.dim is {dim}, but the latent tokens have {assignment.vectors.shape[1]} dimensions; "
                     "make the dim of text.words and of pretraining equal"
                 )
-            used, rows = _rows(languages, own_ids, assignment)
+            used, rows = _rows(vocabulary, own_ids, assignment)
             self.latent = len(used)
         elif folder is not None:
             self.latent, rows = (
                 _stored_tokens(folder / self.FILE),
-                torch.zeros(languages.size, dtype=torch.int64),
+                torch.zeros(vocabulary.size, dtype=torch.int64),
             )
         else:
             raise UserError(
@@ -73,14 +83,14 @@ class HybridWords(nn.Module):
             )
         start = None
         if vectors is not None:
-            start = check_vectors(torch.from_numpy(vectors), languages, vector_dim)[own_ids]
+            start = check_vectors(torch.from_numpy(vectors), vocabulary, vector_dim)[own_ids]
         self.space = WordSpace(
             shared=special + self.latent,
-            own=[min(own, behind - first) for first, behind in languages.blocks],
+            own=[min(own, behind - first) for first, behind in vocabulary.blocks],
             vector_dim=vector_dim,
             dim=dim,
             vectors=start,
-            lender=languages.lender,
+            lender=vocabulary.lender,
         )
         if assignment is not None:
             with torch.no_grad():
@@ -92,6 +102,11 @@ class HybridWords(nn.Module):
         write_json(folder / self.FILE, {"latent": self.latent})
 
     @property
+    def per_language(self) -> bool:
+        """One linear layer per language, where words have vectors of their own."""
+        return self.space.project is not None
+
+    @property
     def table_values(self) -> int:
         """Number of values of the table that a deployed model looks words up in."""
         return self.space.table_values
@@ -100,13 +115,13 @@ class HybridWords(nn.Module):
         return Tokens(self.space(self.row_of[batch.ids], batch.runs), batch.mask, batch.runs)
 
 
-def _own_ids(vocabulary: LanguageVocabulary, own: int) -> Tensor:
+def _own_ids(vocabulary: Vocabulary, own: int) -> Tensor:
     """Ids of the words with vectors of their own, language by language."""
     ids = [torch.arange(first, min(first + own, behind)) for first, behind in vocabulary.blocks]
     return torch.cat(ids)
 
 
-def _rows(vocabulary: LanguageVocabulary, own_ids: Tensor, assignment: Assignment) -> tuple[Tensor, Tensor]:
+def _rows(vocabulary: Vocabulary, own_ids: Tensor, assignment: Assignment) -> tuple[Tensor, Tensor]:
     """Latent tokens that are used, ascending, and the row of each id: special tokens, latent tokens, own words."""
     special = len(vocabulary.special)
     shares = torch.ones(vocabulary.size, dtype=torch.bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -12,16 +13,17 @@ from torch.nn import functional as F
 
 from lingvis.bounds import Count
 from lingvis.errors import UserError
+from lingvis.recipes.schema import Recipe
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.words.base import WORDS
-from lingvis.text.words.space import check_vectors, in_blocks
+from lingvis.text.words.base import WORDS, WordPart
+from lingvis.text.words.space import check_blocks, check_vectors
 from lingvis.types import TextBatch, Tokens
 
 FITTED = ("procrustes", "rcsls")  # maps that a dictionary and another model are needed for
 
 
 @WORDS.register("mapped", "fixed pretrained vectors through one linear map between languages (Translator)")
-class MappedWords(nn.Module):
+class MappedWords(WordPart):
     """ids [B, L] -> [B, L, vector_dim]: M x, x being the vector of a word (Liu, Lebret, Aberer: f(M t)).
 
     vectors: float32 [vocabulary.size, vector_dim], prepared as in `lingvis.text.alignment`, zeros for words
@@ -32,6 +34,21 @@ class MappedWords(nn.Module):
     Special tokens are words of no language: their vectors lie in the space behind the map. The vectors of words
     are parameters, so that optimizer.factors freezes them; recipes do.
     """
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """Every word with a vector stays in the vocabulary; a dictionary serves only a fitted map."""
+        tokenizer, words = recipe.text.tokenizer.options, recipe.text.words.options
+        if tokenizer.get("min_count") != 1 or tokenizer.get("rare_below"):
+            yield (
+                "text.words mapped keeps every word that has a vector; set text.tokenizer.name = language_words with "
+                "min_count = 1 and without rare_below"
+            )
+        if words.get("dictionary") and words.get("map") not in FITTED:
+            yield (
+                f"text.words.dictionary is {words['dictionary']!r}, but text.words.map is {words.get('map')}, which "
+                f"needs none; set text.words.map = {FITTED[0]} or {FITTED[1]}, or leave the dictionary out"
+            )
 
     def __init__(
         self,
@@ -44,18 +61,18 @@ class MappedWords(nn.Module):
         dictionary: str = "",
     ) -> None:
         super().__init__()
-        languages = in_blocks(vocabulary, "mapped")
-        if map != "none" and len(languages.languages) > 1:
+        check_blocks(vocabulary, "mapped")
+        if map != "none" and len(vocabulary.languages) > 1:
             raise UserError(
                 f"text.words.map = {map!r} brings one language into the space of another, but the captions are in "
-                f"{', '.join(languages.languages)}; name one in data.languages, or set text.words.map = none"
+                f"{', '.join(vocabulary.languages)}; name one in data.languages, or set text.words.map = none"
             )
-        self.dim, self.words = vector_dim, languages.own_words
-        special = len(languages.special)
+        self.dim, self.words = vector_dim, vocabulary.own_words
+        special = len(vocabulary.special)
         scale = vector_dim**-0.5  # of vectors of unit length
-        start = scale * torch.randn(languages.size - special, vector_dim)
+        start = scale * torch.randn(vocabulary.size - special, vector_dim)
         if vectors is not None:
-            start = check_vectors(torch.from_numpy(vectors), languages, vector_dim)[special:]
+            start = check_vectors(torch.from_numpy(vectors), vocabulary, vector_dim)[special:]
         self.vectors = nn.Parameter(start)
         self.special = nn.Parameter(scale * torch.randn(special, vector_dim))
         self.translator: nn.Linear | None = None

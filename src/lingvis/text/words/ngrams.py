@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.characters import ExtendedVocabulary
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.spelled import SpelledWordPart
 from lingvis.types import SpelledWords
@@ -42,8 +41,7 @@ class HashedNgrams(SpelledWordPart):
             )
         self.buckets, self.shortest, self.longest = buckets, shortest, longest
         self.drop = 0.0  # a share of the n-grams that is left out in training, so that each alone comes to say something
-        marks = vocabulary.marks if isinstance(vocabulary, ExtendedVocabulary) else vocabulary.letters
-        self.before, self.behind = marks, marks + 1
+        self.before, self.behind = vocabulary.marks, vocabulary.marks + 1
         self.table = nn.EmbeddingBag(buckets + 1, dim, mode="sum", padding_idx=buckets)
         nn.init.uniform_(self.table.weight, -0.1, 0.1)
         self.table.weight.data[buckets].zero_()  # the row that is none

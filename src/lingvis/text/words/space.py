@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lingvis.errors import UserError
-from lingvis.layers.per_language import PerLanguageLinear, Runs
+from lingvis.layers.per_language import PerLanguageLinear
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.language_words import LanguageVocabulary
+from lingvis.types import Runs
 
 SCALE = 0.1  # standard deviation of vectors that nothing is known of
 
@@ -104,13 +104,12 @@ def fill_empty(vectors: Tensor) -> Tensor:
     return torch.where(found, vectors, scale * torch.randn_like(vectors))
 
 
-def in_blocks(vocabulary: Vocabulary, part: str) -> LanguageVocabulary:
-    """The vocabulary, when each language has a block of it."""
-    if not isinstance(vocabulary, LanguageVocabulary):
+def check_blocks(vocabulary: Vocabulary, part: str) -> None:
+    """Raise unless each language has a block of the vocabulary."""
+    if not vocabulary.blocks:
         raise UserError(
             f"text.words {part} needs words of each language apart; set text.tokenizer.name = language_words"
         )
-    return vocabulary
 
 
 def check_vectors(vectors: Tensor, vocabulary: Vocabulary, vector_dim: int) -> Tensor:

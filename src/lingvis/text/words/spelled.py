@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.tokenizers.characters import LEXICON
+from lingvis.text.words.base import WordPart
 from lingvis.types import SpelledWords, TextBatch, Tokens
 
 
-class SpelledWordPart(nn.Module, ABC):
+class SpelledWordPart(WordPart):
     """TextBatch with spelled words -> [B, L, dim]; what extends it says how letters become vectors.
 
     Outside training, without gradients, vectors are kept: a word is composed when first seen and looked up

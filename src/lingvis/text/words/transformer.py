@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from torch import nn
-
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.tokenizers.transformer import FOLDER, library, pretrained
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch, Tokens
 
 
 @WORDS.register("transformer", "last hidden states of a pretrained transformer")
-class TransformerWords(nn.Module):
+class TransformerWords(WordPart):
     """ids [B, L] -> last hidden states [B, L, dim].
 
     `folder` is the model folder when a trained model is loaded: the architecture then comes from the saved

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from lingvis.bounds import Count
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.words.base import WORDS
-from lingvis.text.words.space import WordSpace, check_vectors, in_blocks
+from lingvis.text.words.base import WORDS, WordPart
+from lingvis.text.words.space import WordSpace, check_blocks, check_vectors
 from lingvis.types import TextBatch, Tokens
 
 
 @WORDS.register("universal", "pretrained vectors through one linear layer a language (EmbN, PAR EmbN, MULE)")
-class UniversalWords(nn.Module):
+class UniversalWords(WordPart):
     """ids [B, L] -> [B, L, dim]: a vector for each word, then its language's linear layer (Kim et al. 2020).
 
     vectors: where the table starts, float32 [vocabulary.size, vector_dim], zeros for words without one, which
@@ -33,21 +32,26 @@ class UniversalWords(nn.Module):
         tune: bool = True,
     ) -> None:
         super().__init__()
-        languages = in_blocks(vocabulary, "universal")
+        check_blocks(vocabulary, "universal")
         self.dim = dim
-        special = len(languages.special)
+        special = len(vocabulary.special)
         start = None
         if vectors is not None:
-            start = check_vectors(torch.from_numpy(vectors), languages, vector_dim)[special:]
+            start = check_vectors(torch.from_numpy(vectors), vocabulary, vector_dim)[special:]
         self.space = WordSpace(
             shared=special,
-            own=[behind - first for first, behind in languages.blocks],
+            own=[behind - first for first, behind in vocabulary.blocks],
             vector_dim=vector_dim,
             dim=dim,
             vectors=start,
-            lender=languages.lender,
+            lender=vocabulary.lender,
         )
         self.space.vectors.requires_grad_(tune)
+
+    @property
+    def per_language(self) -> bool:
+        """One linear layer per language."""
+        return True
 
     @property
     def table_values(self) -> int:

@@ -19,7 +19,7 @@ from lingvis.progress import ProgressBar
 from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint, save_checkpoint
 from lingvis.training.loop.log import RunLog, draw_curves
 from lingvis.training.loop.optimizer import Schedule, set_rate
-from lingvis.training.loop.watch import LossWatch
+from lingvis.training.loop.watch import LossWatch, mean_loss
 from lingvis.training.sampling import Sampler
 from lingvis.training.task import RetrievalTask
 from lingvis.types import Clock
@@ -136,8 +136,7 @@ def _step(
 def _report(watch: LossWatch, log: RunLog, optimizer: torch.optim.Optimizer) -> None:
     records = watch.flush()
     if records:
-        mean = sum(record.loss for record in records) / len(records)
-        log.write("train", records[-1].step, {"loss": mean, "lr": optimizer.param_groups[0]["lr"]})
+        log.write("train", records[-1].step, mean_loss(records) | {"lr": optimizer.param_groups[0]["lr"]})
 
 
 @contextlib.contextmanager

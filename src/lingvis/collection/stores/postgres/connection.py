@@ -31,7 +31,7 @@ SETTINGS = """
 """
 ADVICE = {
     "password": "give it in the address, in the variable PGPASSWORD or in the file ~/.pgpass",
-    "does not exist": "create it, or name another one; docs/postgres.md says how",
+    "does not exist": "create it, or name another one; docs/guide/postgres.md says how",
     "": "check the address, and that the server runs and lets you in",
 }
 
@@ -182,7 +182,7 @@ def _explained(error: psycopg.Error, address: Address) -> Exception:
     """Turn what the server rejects for its own reasons into a UserError; other errors are our bugs and stay as they are."""
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return UserError(
-            f"the role in {address.shown} lacks a permission ({_reason(error)}); docs/postgres.md lists those it needs"
+            f"the role in {address.shown} lacks a permission ({_reason(error)}); docs/guide/postgres.md lists those it needs"
         )
     if isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction):
         return UserError(f"the server of {address.shown} cannot do this now: {_reason(error)}")
