@@ -165,7 +165,7 @@ def test_a_server_that_stays_away_gets_a_sentence(
         try:
             for action in (store.count, lambda: store.upsert([make_item(1)])):
                 with pytest.raises(
-                    UserError, match=r"went away and did not come back .* run the same command"
+                    UserError, match=r"went away and did not come back .* start it and try again"
                 ):
                     action()
             with pytest.raises(UserError, match=r"cannot connect to .*refused.*; check the address"):
@@ -225,7 +225,7 @@ def test_wrong_addresses_get_a_sentence_without_the_password(server: Server, dat
         server.address(
             "postgres", password=secret
         ): r"password authentication failed.*; give it in the address, in",
-        server.address("nowhere"): r'database "nowhere" does not exist\); make it, or name another',
+        server.address("nowhere"): r'database "nowhere" does not exist\); create it, or name another one',
         f"postgresql://u:{secret}@127.0.0.1:1/x": r"refused.*; check the address, and that the server runs",
         f"postgresql://u:{secret}@nothing.invalid/x": r"nothing.invalid.*; check the address",
         f"{database}?chair=1": "options that PostgreSQL does not know",

@@ -79,7 +79,7 @@ def test_files_that_kill_workers_are_named(cluster: Cluster, monkeypatch: pytest
 
     done: list[list[str]] = []
     pool: WorkerPool[list[str]] = WorkerPool(cluster, make)
-    with pytest.raises(UserError, match="died again and again at the 2 pictures from c to bad"):
+    with pytest.raises(UserError, match="died repeatedly at the 2 pictures from c to bad"):
         done.extend(batch for batch, _ in each_batch(pool, ["a", "b", "c", "bad"], batch_size=2, path=str))
     assert done == [["a", "b"]]
 
@@ -134,7 +134,7 @@ def test_workers_that_never_get_ready_are_told(cluster: Cluster, monkeypatch: py
 
     monkeypatch.setattr(crew, "SECONDS_TO_START", 2.5)
     start = time.monotonic()
-    with pytest.raises(UserError, match="no worker got ready on the Ray cluster within 2 s"):
+    with pytest.raises(UserError, match="no worker became ready on the Ray cluster within 2 s"):
         list(WorkerPool[int](cluster, sleeping).map([1]))
     assert time.monotonic() - start > 2.5
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from lingvis.collection.binding import check_image_side
 from lingvis.collection.model import CollectionModel
 from lingvis.collection.query.encoder import QueryEncoder
-from lingvis.collection.query.query import Picture, Query, as_texts
+from lingvis.collection.query.query import Query, QueryImage, as_texts
 from lingvis.collection.rebuilds import UnavailableError, check_captions, check_rebuilt, is_newer
 from lingvis.collection.rerank.base import RerankContext, Reranker
 from lingvis.collection.rerank.learned_consistency import LearnedConsistencyReranker, check_consistency
@@ -160,7 +160,7 @@ class Collection:
         self,
         text: str | Sequence[str] | None = None,
         *,
-        image: Picture | None = None,
+        image: QueryImage | None = None,
         weight: float = 0.5,
         lang: str | None = None,
         translator: Translator | None = None,
@@ -225,7 +225,7 @@ class Collection:
         self,
         text: str | Sequence[str] | None = None,
         *,
-        image: Picture | None = None,
+        image: QueryImage | None = None,
         weight: float = 0.5,
         lang: str | None = None,
         translator: Translator | None = None,

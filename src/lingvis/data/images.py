@@ -1,7 +1,7 @@
 """Pictures: the one place where a file is opened as a picture and where its pixels are decoded.
 
 Datasets, collections, queries, detectors, re-rankers and pages all come here, so the same file always gives the same
-pixels, whoever asks for them.
+pixels everywhere.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ RESAMPLING = {
     "bicubic": Image.Resampling.BICUBIC,
     "lanczos": Image.Resampling.LANCZOS,
 }
-# Pillow calls the result of a first cheap reduction indistinguishable when it leaves three times the size.
+# Pillow calls the result of a first cheap reduction indistinguishable if it leaves three times the size.
 REDUCING_GAP = 3.0
 
 
@@ -75,7 +75,7 @@ def cut_views(
 
 
 def _clip(boxes: Sequence[Box], width: int, height: int) -> NDArray[np.float64]:
-    """Boxes limited to the picture; one that lies outside of it is an error."""
+    """Clip boxes to the picture; raises BrokenPicture for one that lies outside."""
     clipped = np.clip(np.array(boxes, dtype=np.float64), 0.0, [width, height, width, height])
     for given, box in zip(boxes, clipped, strict=True):
         if box[0] >= box[2] or box[1] >= box[3]:
@@ -84,7 +84,7 @@ def _clip(boxes: Sequence[Box], width: int, height: int) -> NDArray[np.float64]:
 
 
 def _cut_of(view: NDArray[np.float64], preprocessing: Preprocessing) -> NDArray[np.float64]:
-    """The part of a view that fills the square, in the picture's pixels."""
+    """Return the part of a view that fills the square, in the picture's pixels."""
     centre = np.array([view[0] + view[2], view[1] + view[3]]) / 2
     sides = view[2:] - view[:2]
     if preprocessing.fit == "crop":

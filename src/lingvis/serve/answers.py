@@ -92,7 +92,7 @@ class ItemAnswer(BaseModel):
     format: str
     date: str
     note: str | None
-    lang: str | None = Field(description="Language of the note.")
+    lang: str | None = Field(description="Language of the caption.")
 
     @classmethod
     def of(cls, info: PictureInfo) -> Self:

@@ -63,7 +63,7 @@ def sentence_of(problem: Any) -> str:
 
 async def _http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    routed = error.detail in ("Not ScannedFile", "Method Not Allowed")
+    routed = error.detail in ("Not Found", "Method Not Allowed")
     sentence = ROUTING[error.status_code] if routed else error.detail
     return JSONResponse({"error": sentence}, error.status_code, headers=error.headers)
 

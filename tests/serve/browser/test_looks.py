@@ -70,7 +70,7 @@ def test_dark_as_the_system_or_by_choice(visit: Begin, server: str) -> None:
     assert page.evaluate(ground) == dark
     page.emulate_media(color_scheme="light")
     assert page.evaluate(ground) == light
-    page.get_by_role("button", name="ServerSettings").click()
+    page.get_by_role("button", name="Settings").click()
     page.get_by_label("Appearance").select_option("dark")
     assert page.evaluate(ground) == dark
     page.reload()

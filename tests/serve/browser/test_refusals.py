@@ -23,7 +23,7 @@ def test_the_token_is_asked_for_once(visit: Begin, server: str) -> None:
     page.wait_for_function("() => document.querySelector('#grid .tile img').naturalWidth > 0")
     page.reload()
     page.wait_for_selector("#grid .tile")
-    page.get_by_role("button", name="ServerSettings").click()
+    page.get_by_role("button", name="Settings").click()
     page.get_by_role("button", name="Forget the access token").click()
     page.get_by_label("Access token").wait_for()
 

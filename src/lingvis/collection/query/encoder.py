@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lingvis.collection.binding import ImageSide
 from lingvis.collection.model import CollectionModel
-from lingvis.collection.query.query import Picture, Query
+from lingvis.collection.query.query import Query, QueryImage
 from lingvis.collection.query.translate import in_all_languages
 from lingvis.collection.query.vectors import QueryVectors
 from lingvis.collection.stores.records import Floats
@@ -55,7 +55,7 @@ class QueryEncoder:
         with self._text_lock:
             return self._model.embedder.encode_texts(texts, langs)
 
-    def _encode_picture(self, image: Picture) -> Floats:
+    def _encode_picture(self, image: QueryImage) -> Floats:
         with self._image_lock:
             embedder = self._model.embedder
             if isinstance(image, str | Path):

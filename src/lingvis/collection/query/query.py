@@ -10,7 +10,7 @@ from typing import BinaryIO
 from lingvis.errors import UserError
 from lingvis.text.translators.contract import Translator
 
-Picture = str | Path | BinaryIO
+QueryImage = str | Path | BinaryIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Query:
     """
 
     texts: Sequence[str] = ()
-    image: Picture | None = None
+    image: QueryImage | None = None
     weight: float = 0.5
     lang: str | None = None
     translator: Translator | None = None

@@ -16,7 +16,7 @@ from lingvis.errors import UserError
 Floats = NDArray[np.float32]
 FORMAT = 1
 # Stored names: the columns of captions and their embeddings, and the caption in JSON. They were chosen when a caption was
-# called a note, and stay, so that old collections open and programs that read the JSON go on working.
+# called a note, and stay, so that old collections open and programs that read the JSON keep working.
 CAPTION = "note"
 CAPTION_EMBEDDING = "note_embedding"
 EMBEDDING = "embedding"
