@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _interrupted() -> type[Exception]:
     """The error of a training run that Ctrl-C stopped; imported late, since it needs torch."""
-    from lingvis.training.loop.fit import Interrupted
+    from lingvis.training.loop.record import Interrupted
 
     return Interrupted
 

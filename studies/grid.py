@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
-from lingvis.model.folder import CHECKPOINT, is_artifact, read_config
+from lingvis.evaluation.run import evaluate
+from lingvis.model.folder import CHECKPOINT, ModelConfig, is_model_folder
 from lingvis.training.loop.log import read_log
 from lingvis.training.run import train
 from studies.recipe_values import describe, keep_shipped, resolved, values_of
@@ -34,14 +34,14 @@ class GridSetting:
         """The file of all records."""
         return self.out / RUNS
 
-    def trained(self, recipe: str, folder: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
+    def trained(self, recipe: str, folder: Path, overrides: Sequence[str]) -> ModelConfig:
         """The configuration of a run's model; trains or resumes it if needed."""
-        if not is_artifact(folder):
+        if not is_model_folder(folder):
             resume = (folder / CHECKPOINT).exists()
             train(recipe, self.dataset, folder, overrides=overrides, resume=resume, device=self.device)
-        config = read_config(folder)
+        config = ModelConfig.read(folder)
         given = (resolved(recipe, overrides), self.dataset_sha256)
-        if (config["recipe"], config["dataset"]["sha256"]) != given:
+        if (config.recipe, config.dataset.sha256) != given:
             raise UserError(
                 f"{folder} was trained with other data or values; choose another --work, or delete that folder"
             )
@@ -120,9 +120,9 @@ class TrainedCell(Cell):
         setting = self.setting
         folder = setting.work / self.name
         config = setting.trained(self.recipe, folder, self.overrides())
-        report = evaluate_runs(
+        report = evaluate(
             [folder], setting.dataset, split=self.split, languages=[self.lang], device=setting.device
-        )
+        ).as_json()
         scores = report["languages"][self.lang]
         keep_shipped(setting.out, self.recipe)
         return {
@@ -130,8 +130,8 @@ class TrainedCell(Cell):
             "selection": f"epoch of best mR on val, then {self.split} once",
             "protocol": report["protocol"],
             "result": {key: scores[key] for key in self.result_keys},
-            "training": config["training"],
-            "parameters": config["parameters"],
+            "training": config.training.model_dump(),
+            "parameters": config.parameters,
             "validation": [[row["epoch"], row["mR"]] for row in read_log(folder) if row["kind"] == "val"],
         }
 

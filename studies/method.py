@@ -12,3 +12,7 @@ class Method:
     label: str
     recipe: str
     overrides: tuple[str, ...] = ()
+
+
+# Values that take the pseudo captions out of a recipe.
+NO_PSEUDO_CAPTIONS = ("pseudo.name=none", "terms.pseudo.weight=0", "terms.matching.weight=1.0")

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Bools, Floats, Ints
 from lingvis.cli.output import print_json
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
-from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
+from lingvis.evaluation.scorers import EVERY, InnerProduct, ScoreMatrix
 from lingvis.files import check_writable
 from studies.arguments import add_out, make_parser
 from studies.records import RUNS, append, origin
@@ -29,7 +30,6 @@ REPEATS = 3
 # Share of its image in a caption's vector: ranks like those of a trained model, neither 1 nor random.
 SIGNAL = 0.1
 FULL_LOOP_SECONDS = 180.0
-Ints = NDArray[np.int64]
 
 
 def run_rank_study(
@@ -123,7 +123,7 @@ def _timed(work: Callable[[], Ranks], repeats: int) -> tuple[list[float], Ranks]
     return seconds, result
 
 
-def _sorted_rank(scores: Floats, right: NDArray[np.bool_]) -> int:
+def _sorted_rank(scores: Floats, right: Bools) -> int:
     """The place of the first correct answer in the sorted list."""
     return int(np.flatnonzero(right[np.argsort(scores)[::-1]])[0])
 
@@ -165,7 +165,7 @@ def _agreement(
     return {"queries_checked": checked, "equal": checked - differ, "differ_by_ties_only": differ}
 
 
-def _must_be_tie(scores: NDArray[np.float64], right: NDArray[np.bool_], counted: int) -> None:
+def _must_be_tie(scores: NDArray[np.float64], right: Bools, counted: int) -> None:
     best, wrong = scores[right].max(), scores[~right]
     least, most = (wrong > best + 2 * TOLERANCE).sum(), (wrong >= best - 2 * TOLERANCE).sum()
     if not least <= counted <= most:
@@ -180,7 +180,7 @@ def _scores_given(image_emb: Floats, text_emb: Floats, image_of: Ints) -> dict[s
     scores = InnerProduct(image_emb[:some], text_emb[texts]).block(EVERY, EVERY)
     by_text = np.ascontiguousarray(scores.T)
     rows, columns = np.arange(some), np.arange(len(texts))
-    counting, _ = _timed(lambda: ranks(GivenScores(scores), image_of_text), REPEATS)
+    counting, _ = _timed(lambda: ranks(ScoreMatrix(scores), image_of_text), REPEATS)
     start = time.perf_counter()
     for i in rows:
         _sorted_rank(scores[i], image_of_text == i)

@@ -17,7 +17,7 @@ from typing import Any
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.training.loop.log import read_log
 from lingvis.training.run import train
 from studies.arguments import add_device, make_parser
@@ -28,20 +28,20 @@ from studies.records import RUNS, Record, agrees, append, find, origin
 def one_run(args: argparse.Namespace, seed: int, folder: Path) -> Record:
     """Train one seed and return its numbers."""
     overrides = [*args.overrides, f"training.seed={seed}"]
-    config = train(args.recipe, args.dataset, folder, overrides=overrides, device=args.device)
+    config = train(args.recipe, args.dataset, folder, overrides=overrides, device=args.device).config
     epochs = [row for row in read_log(folder) if row["kind"] == "val"]
     record = {
         "seed": seed,
-        **describe(args.recipe, config["recipe"]),
-        "training": config["training"],
-        "parameters": config["parameters"],
+        **describe(args.recipe, config.recipe),
+        "training": config.training.model_dump(),
+        "parameters": config.parameters,
         "validation": [[row["epoch"], row["mR"], row["rsum"]] for row in epochs],
-        "validation_languages": epochs[config["training"]["best_epoch"] - 1]["languages"],
+        "validation_languages": epochs[config.training.best_epoch - 1]["languages"],
     }
     if not args.validation_only:
-        report = evaluate_runs(
+        report = evaluate(
             [folder], args.dataset, protocol=args.protocol, split="test", device=args.device
-        )
+        ).as_json()
         record["test"] = {key: report[key] for key in ("protocol", "split", "languages", "A", "HA")}
     return record
 

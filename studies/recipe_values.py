@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.errors import UserError
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from studies.records import Record, append, find
 
 RECIPES = "recipes.jsonl"

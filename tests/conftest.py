@@ -16,7 +16,7 @@ from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Region, Row
 from lingvis.features.store import write_store
 from lingvis.text.segment import words
-from lingvis.text.vectors.store import VECTORS, Origin, write_vectors
+from lingvis.text.vectors.store import VECTORS, VectorsOrigin, write_vectors
 from lingvis.text.vectors.table import WordTable
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -25,6 +25,36 @@ COLOURS = {"red": "rot", "green": "grün", "blue": "blau", "grey": "grau", "pink
 THINGS = {"dog": "Hund", "cat": "Katze", "house": "Haus", "tree": "Baum", "car": "Auto", "ball": "Ball"}
 FEATURES = "toy-grid"
 VECTOR_DIM = 6
+
+# Folders and modules whose tests train models, start servers and browsers, or kill processes: not in `make check`.
+SLOW = (
+    "cli/test_cli.py",
+    "collection",
+    "data/test_scenes.py",
+    "demo",
+    "features/test_detectors",
+    "features/test_extract.py",
+    "new_language",
+    "ray",
+    "recipes/test_losses.py",
+    "serve",
+    "studies",
+    "test_docs.py",
+    "training/test_graphs.py",
+    "training/test_one_language.py",
+    "training/test_run.py",
+    "training/test_task.py",
+    "training/test_teachers.py",
+    "training/test_transfer.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of SLOW."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here) and str(item.path.relative_to(here)).startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
 
 
 def make_toy_dataset(folder: Path) -> Path:
@@ -86,7 +116,7 @@ def make_rich_dataset(folder: Path) -> Path:
         texts = [text for row in dataset.rows for text in row.captions[lang]]
         found = sorted({word for text in texts for word in words(text, lang)} - {"braun"})
         tables[lang] = WordTable(found, generator.normal(size=(len(found), VECTOR_DIM)).astype(np.float32))
-    origins = {lang: Origin(source="random", sentences=lang) for lang in tables}
+    origins = {lang: VectorsOrigin(source="random", sentences=lang) for lang in tables}
     write_vectors(folder / VECTORS / "captions", tables, origins, dict.fromkeys(tables, 0))
     return folder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,26 @@ import torch
 from torch import Tensor, nn
 
 import lingvis.training.build  # noqa: F401  (registers the parts of all stages)
-from lingvis.image.encoders import IMAGE_ENCODERS
-from lingvis.objectives import OBJECTIVES, TopTriplet
-from lingvis.pooling import POOLERS
+from lingvis.image.augment import IMAGE_AUGMENTS, ImageAugment
+from lingvis.image.encoders import IMAGE_ENCODERS, ImageEncoder
+from lingvis.objectives import OBJECTIVES, Objective, TopTriplet
+from lingvis.pooling import POOLERS, Pooler
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
-from lingvis.similarity.measures import SIMILARITIES
-from lingvis.terms import TERMS, Domains, Views
+from lingvis.similarity import SIMILARITIES, Similarity
+from lingvis.terms import TERMS, Origin, Rereading, Step, Views
+from lingvis.text.augment import TEXT_AUGMENTS, TextAugment
 from lingvis.text.bank import TokenBank
-from lingvis.text.encoders import TEXT_ENCODERS
-from lingvis.text.heads import TEXT_HEADS
+from lingvis.text.encoders import TEXT_ENCODERS, TextEncoder
+from lingvis.text.heads import TEXT_HEADS, TextHead
 from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer
 from lingvis.text.translators import TRANSLATORS
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.latent import Assignment
-from lingvis.training.sampling import SAMPLERS, CaptionTable
-from lingvis.types import Clock, Encoder, Objective, Pooler, Sentences, Similarity, Tokens
+from lingvis.training.sampling import SAMPLERS, SentenceTable
+from lingvis.types import Tokens
+
+from .terms.steps import make_step
 
 TEXTS = ["a red dog", "ein roter Hund", "... !", "the dog"]
 LANGS = ["en", "de", "de", "en"]
@@ -45,7 +49,6 @@ OBJECTIVE_OPTIONS: dict[str, dict[str, Any]] = {
     "ranking": {"margin": 0.2, "schedule": "hardest"},
     "top_triplet": {"margin": 0.05, "hardest": 10},
     "contrastive": {"temperature": 0.07},
-    "distilled": {"temperature": 0.1},
 }
 POOLING_OPTIONS: dict[str, dict[str, Any]] = {"attention": {"dim": 4, "heads": 3, "hidden": 2}}
 HEAD_OPTIONS: dict[str, dict[str, Any]] = {
@@ -101,6 +104,28 @@ def test_every_part_says_what_it_is(registry: Registry[Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("registry", "base"),
+    [
+        (IMAGE_AUGMENTS, ImageAugment),
+        (IMAGE_ENCODERS, ImageEncoder),
+        (POOLERS, Pooler),
+        (TOKENIZERS, Tokenizer),
+        (TEXT_AUGMENTS, TextAugment),
+        (WORDS, WordPart),
+        (TEXT_ENCODERS, TextEncoder),
+        (TEXT_HEADS, TextHead),
+        (SIMILARITIES, Similarity),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_every_part_of_a_model_has_the_base_of_its_kind(registry: Registry[Any], base: type) -> None:
+    assert issubclass(base, RecipePart)
+    assert all(issubclass(entry.factory, base) for entry in registry)
+    with pytest.raises(TypeError, match="abstract"):
+        base()
+
+
+@pytest.mark.parametrize(
     ("registry", "options", "name"),
     [
         *((IMAGE_ENCODERS, IMAGE_OPTIONS, name) for name in IMAGE_ENCODERS.names()),
@@ -109,8 +134,7 @@ def test_every_part_says_what_it_is(registry: Registry[Any]) -> None:
     ids=lambda value: getattr(value, "kind", value if isinstance(value, str) else ""),
 )
 def test_encoders_keep_rows_and_places(registry: Registry[Any], options: dict[str, Any], name: str) -> None:
-    encoder: nn.Module = registry.get(name)(**SIZES, **options.get(name, {}))
-    assert isinstance(encoder, Encoder)
+    encoder: ImageEncoder | TextEncoder = registry.get(name)(**SIZES, **options.get(name, {}))
     tokens = some_tokens()
     encoded = encoder(tokens)
     assert encoded.values.shape == (2, 3, encoder.dim) == (2, 3, 3)
@@ -119,27 +143,26 @@ def test_encoders_keep_rows_and_places(registry: Registry[Any], options: dict[st
 
 
 @names(POOLERS)
-def test_poolers_give_one_vector_a_row(name: str) -> None:
+def test_poolers_give_one_vector_per_row(name: str) -> None:
     pooler = POOLERS.get(name)(**POOLING_OPTIONS.get(name, {}))
-    assert isinstance(pooler, Pooler)
     pooled = pooler(some_tokens())
-    assert pooled.shape == (2, getattr(pooler, "dim", 4))  # those that widen say how wide
-    assert pooled.shape[1] == (12 if name == "attention" else 4)
+    assert pooled.shape == (2, pooler.output_dim(4))
+    assert pooler.output_dim(4) == (12 if name == "attention" else 4)
 
 
 @names(TEXT_HEADS)
-def test_heads_give_one_vector_a_sentence(name: str) -> None:
+def test_heads_give_one_vector_per_sentence(name: str) -> None:
     head = TEXT_HEADS.get(name)(**HEAD_OPTIONS[name])
     projected = head(torch.randn(2, HEAD_OPTIONS[name]["input_dim"]), ((1, 1), (0, 1)))
     assert projected.shape == (2, 3)
     assert head.dim == 3
+    assert head.per_language == (name == "linear_per_language")
     all_learn(head, projected.square().sum())
 
 
 @names(SIMILARITIES)
 def test_similarities_score_every_pair(name: str) -> None:
     similarity = SIMILARITIES.get(name)()
-    assert isinstance(similarity, Similarity)
     images, texts = torch.randn(2, 4), torch.randn(3, 4)
     sides: tuple[Any, Any] = images, texts
     if not similarity.pooled:
@@ -168,17 +191,26 @@ def test_objectives_reward_right_pairs_and_pass_over_what_takes_no_part(name: st
     assert gradient[3].abs().sum() == 0
 
 
-def make_sentences() -> tuple[tuple[Any, ...], list[Tensor]]:
-    """Two pictures with a sentence in two languages each, as terms between sentences see them."""
+def make_whole_step() -> tuple[Step, list[Tensor]]:
+    """Two pictures with a human caption in two languages each, and two with pseudo captions and teachers' scores."""
     torch.manual_seed(0)
-    emb = nn.functional.normalize(torch.randn(4, 3), dim=-1).requires_grad_()
-    average = torch.randn(4, WORD_DIM, requires_grad=True)
-    sentences = Sentences(emb, average, torch.tensor([0, 1, 0, 1]), torch.tensor([0, 0, 1, 1]))
-    return (sentences, Clock(step=5)), [emb, average]
+    image_emb = nn.functional.normalize(torch.randn(4, 3), dim=-1).requires_grad_()
+    text_emb = nn.functional.normalize(torch.randn(6, 3), dim=-1).requires_grad_()
+    average = torch.randn(6, WORD_DIM, requires_grad=True)
+    step = make_step(
+        text_emb,
+        groups=[0, 1, 0, 1, 2, 3],
+        langs=[0, 0, 1, 1, 0, 0],
+        origin=[Origin.HUMAN] * 4 + [Origin.PSEUDO] * 2,
+        image_emb=image_emb,
+        word_average=average,
+        teacher_scores=torch.randn(4, 6),
+    )
+    return step, [image_emb, text_emb, average]
 
 
-def make_views() -> tuple[tuple[Any, ...], list[Tensor]]:
-    """The same sentences, whole and with words hidden."""
+def make_hidden_step() -> tuple[Step, list[Tensor]]:
+    """The same human captions, whole and with words hidden."""
     torch.manual_seed(0)
     leaves, views = [], []
     mask = torch.tensor([[True, True], [True, False], [True, True], [True, False]])
@@ -188,35 +220,32 @@ def make_views() -> tuple[tuple[Any, ...], list[Tensor]]:
         averages = [torch.randn(4, 3, requires_grad=True) for _ in range(2)]
         views.append(Views(Tokens(words, mask), word_average, *averages))
         leaves += [words, word_average, *averages]
-    return (*views, torch.tensor([[0, 2], [1, 3]])), leaves
+    reading = Rereading(torch.zeros(4, 3), *views)
+    step = make_step(torch.zeros(4, 3), groups=[0, 1, 0, 1], langs=[0, 0, 1, 1], reread=lambda p: reading)
+    return step, leaves
 
 
-def make_domains() -> tuple[tuple[Any, ...], list[Tensor]]:
-    torch.manual_seed(0)
-    leaves = [torch.randn(size, 3).requires_grad_() for size in (2, 5, 4, 3)]
-    return (Domains(*leaves), Clock(step=5)), leaves
-
-
-TERM_OPTIONS: dict[str, tuple[dict[str, Any], Callable[[], tuple[tuple[Any, ...], list[Tensor]]]]] = {
-    "pairs": (
-        {"objective": TopTriplet(margin=5.0, hardest=2), "on": "sentence", "languages": "different"},
-        make_sentences,
-    ),
-    "language_adversary": ({"word_dim": WORD_DIM, "language_count": 2, "total_steps": 10}, make_sentences),
-    "masked_pairs": ({"word_dim": WORD_DIM, "dim": 3}, make_views),
-    "domains": (
-        {"dim": 3, "total_steps": 10, "intra": [0.2, 0.1], "cross": [0.5, 0.5], "transitive": [0.3, 0.3]},
-        make_domains,
-    ),
+TERM_OPTIONS: dict[str, dict[str, Any]] = {
+    "matching": {"objective": TopTriplet(margin=5.0, hardest=2)},
+    "pairs": {"objective": TopTriplet(margin=5.0, hardest=2), "on": "sentence", "languages": "different"},
+    "language_adversary": {"word_dim": WORD_DIM, "language_count": 2, "total_steps": 10},
+    "masked_pairs": {"word_dim": WORD_DIM, "dim": 3, "language_count": 2},
+    "distillation": {"temperature": 0.1},
+    "domains": {
+        "dim": 3,
+        "total_steps": 10,
+        "intra": [0.2, 0.1],
+        "cross": [0.5, 0.5],
+        "transitive": [0.3, 0.3],
+    },
 }
 
 
 @names(TERMS)
-def test_terms_are_a_number_that_sentences_learn_from(name: str) -> None:
-    options, inputs = TERM_OPTIONS[name]
-    term = TERMS.get(name)(**options)
-    arguments, leaves = inputs()
-    cost = term(*arguments)
+def test_terms_are_a_number_that_the_model_learns_from(name: str) -> None:
+    term = TERMS.get(name)(**TERM_OPTIONS[name])
+    step, leaves = make_hidden_step() if term.rereads else make_whole_step()
+    cost = term(step)
     assert cost.shape == ()
     assert float(cost.detach()) > 0
     gradients = torch.autograd.grad(cost, leaves, allow_unused=True, retain_graph=True)
@@ -229,13 +258,15 @@ def test_terms_are_a_number_that_sentences_learn_from(name: str) -> None:
 def test_samplers_follow_the_seed_and_keep_languages_together(name: str) -> None:
     generator = np.random.default_rng(0)
     langs = generator.integers(0, 3, 60)
-    table = CaptionTable(np.arange(60) // 5, langs, generator.integers(3, 9, 60), images=10)
+    groups = np.arange(60) // 5
+    origin = np.where(groups < 10, Origin.HUMAN, Origin.TEXT_ONLY).astype(np.int8)
+    table = SentenceTable(groups, langs, generator.integers(3, 9, 60), origin)
     sampler = SAMPLERS.get(name)(captions=table, batch_size=4)  # type: ignore[call-arg]
     epoch = sampler.epoch(1, 2)
     assert len(epoch) == sampler.batch_count()
     for batch in epoch:
         assert (np.diff(langs[batch]) >= 0).all()
-        assert (table.groups[batch] < table.images).all()  # sentences without pictures only where asked for
+        assert (origin[batch] == Origin.HUMAN).all()  # sentences without pictures only where asked for
     seen = np.unique(table.groups[np.concatenate(epoch)])
     assert seen.tolist() == list(range(10))
     again, later, other = sampler.epoch(1, 2), sampler.epoch(1, 3), sampler.epoch(2, 2)
@@ -263,6 +294,10 @@ def test_tokenizers_read_the_same_after_saving(name: str, tiny_bert: Path, tmp_p
         assert row.tolist() == repeated.tolist()
         assert len(row) and tokenizer.vocabulary.pad not in row
         assert not tokenizer.vocabulary.size or row.max() < tokenizer.vocabulary.size
+    assert tokenizer.spells == (name == "characters") == bool(tokenizer.vocabulary.letters)
+    if not tokenizer.spells:
+        with pytest.raises(NotImplementedError, match="does not spell"):
+            tokenizer.spelling(ids[0])
 
 
 @names(WORDS)
@@ -287,6 +322,8 @@ def test_words_give_every_token_a_vector_and_pass_languages_along(name: str, tin
     assert torch.isfinite(tokens.values).all()
     assert torch.equal(tokens.mask, batch.mask)
     assert tokens.runs == batch.runs == ((1, 2), (0, 1))
+    assert part.per_language == (name in ("universal", "hybrid"))
+    assert (part.table_values > 0) == part.per_language
     with torch.inference_mode():  # what a deployed model looks up is what training computes
         torch.testing.assert_close(part(batch).values, tokens.values)
     gradients = torch.autograd.grad(tokens.values.square().sum(), list(part.parameters()), allow_unused=True)

@@ -1,4 +1,4 @@
-"""Docs cannot drift: tables, help texts and names are compared with what the program says."""
+"""Docs cannot drift: tables, help texts, names and links are compared with the program and the pages themselves."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from typing import Any
 import pytest
 
 from lingvis.data.importers import IMPORTERS
-from lingvis.image.augment import IMAGE_AUGMENTS
-from lingvis.image.encoders import IMAGE_ENCODERS
-from lingvis.objectives import OBJECTIVES
 from lingvis.pooling import POOLERS
 from lingvis.recipes.library import recipe_names
 from lingvis.registry import Registry
-from lingvis.similarity.measures import SIMILARITIES
-from lingvis.terms import TERMS
-from lingvis.text.augment import TEXT_AUGMENTS
-from lingvis.text.encoders import TEXT_ENCODERS
-from lingvis.text.heads import TEXT_HEADS
-from lingvis.text.tokenizers.base import TOKENIZERS
 from lingvis.text.translators import TRANSLATORS
-from lingvis.text.words.base import WORDS
-from lingvis.training.pretraining import PRETRAINING
-from lingvis.training.sampling import SAMPLERS
+from studies.tables.parts import REGISTRIES
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md")])
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that a page of Markdown offers, one per heading."""
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", prose, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(text: str) -> list[tuple[str, str]]:
+    """Relative links of a page: (file, anchor), either of which may be empty."""
+    targets = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", text)
+    return [(file, anchor) for file, anchor in targets if not file.startswith("http")]
 
 
 def test_generated_parts_are_up_to_date() -> None:
@@ -39,16 +42,48 @@ def test_generated_parts_are_up_to_date() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-        if not target.startswith("http"):
-            assert (page.parent / target).exists(), target
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for file, anchor in links(page.read_text(encoding="utf-8")):
+        target = page.parent / file if file else page
+        assert target.exists(), file
+        if anchor:
+            assert anchor in anchors(target.read_text(encoding="utf-8")), f"{file}#{anchor}"
+
+
+def test_a_link_to_a_missing_heading_is_noticed() -> None:
+    assert anchors("# What `it` is: one, two\n```\n# no heading\n```\n") == {"what-it-is-one-two"}
+    assert links("[a](b.md#c) [d](#e) [f](https://g.h#i) ![j](k.png)") == [
+        ("b.md", "c"),
+        ("", "e"),
+        ("k.png", ""),
+    ]
+
+
+def test_the_index_lists_every_page() -> None:
+    index = DOCS / "index.md"
+    listed = {(DOCS / file).resolve() for file, _ in links(index.read_text(encoding="utf-8"))}
+    assert {page for page in DOCS.rglob("*.md") if page != index} <= listed
+
+
+def test_the_architecture_page_lists_every_stage() -> None:
+    listed = re.findall(
+        r"^\| `(\w+)/` \|", (DOCS / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    stages = [file.parent.name for file in (ROOT / "src" / "lingvis").glob("*/__init__.py")]
+    assert sorted(listed) == sorted(stages)
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
 
 
 def test_every_name_is_documented() -> None:
     documented = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-    for name in (*recipe_names(), *POOLERS.names()):
+    recipes = (DOCS / "reference" / "recipes.md").read_text(encoding="utf-8")
+    for name in recipe_names():
+        assert f"| `{name}` |" in recipes, name
+    for name in (*POOLERS.names(), *REGISTRIES["objective"].names(), *REGISTRIES["term"].names()):
         assert f"`{name}`" in documented, name
     for name in TRANSLATORS.names():
         assert f"| `{name}` |" in documented, name
@@ -56,26 +91,8 @@ def test_every_name_is_documented() -> None:
         assert f"lingvis data import {name} " in documented, name
 
 
-@pytest.mark.parametrize(
-    "registry",
-    [
-        IMAGE_AUGMENTS,
-        IMAGE_ENCODERS,
-        POOLERS,
-        TOKENIZERS,
-        TEXT_AUGMENTS,
-        WORDS,
-        TEXT_ENCODERS,
-        TEXT_HEADS,
-        SIMILARITIES,
-        OBJECTIVES,
-        TERMS,
-        SAMPLERS,
-        PRETRAINING,
-    ],
-    ids=lambda registry: registry.kind,
-)
+@pytest.mark.parametrize("registry", REGISTRIES.values(), ids=lambda registry: registry.kind)
 def test_every_part_is_documented_as_it_describes_itself(registry: Registry[Any]) -> None:
-    page = (ROOT / "docs" / "parts.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "parts.md").read_text(encoding="utf-8")
     for entry in registry:
         assert f"| `{entry.name}` | {entry.summary} |" in page

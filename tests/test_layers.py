@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
 STAGES = [
-    "__init__ errors registry types bounds files progress hardware device",
+    "__init__ errors registry types arrays bounds strict files progress hardware device",
     "layers",
+    "recipes",
     "data",
     "features",
     "text",
@@ -20,7 +22,6 @@ STAGES = [
     "image",
     "pooling",
     "similarity",
-    "recipes",
     "model",
     "objectives",
     "terms",
@@ -32,8 +33,10 @@ STAGES = [
     "ray",
     "serve",
     "demo",
-    "cli",
+    "cli __main__",
 ]
+MODEL = Path(__file__).parent / "model" / "format-1" / "model"
+LATER = STAGES[STAGES.index("model") + 1 :]
 ORDER = {name: position for position, names in enumerate(STAGES) for name in names.split()}
 
 
@@ -79,9 +82,23 @@ def test_help_and_import_stay_light() -> None:
         assert done.stdout.splitlines()[-1] == "[]", code
 
 
-def test_public_names() -> None:
-    from lingvis.model.embedder import Embedder
+def test_encoding_loads_nothing_of_training() -> None:
+    script = f"""
+import sys
+from lingvis.model.embedder import Embedder
+model = Embedder.load({str(MODEL)!r}, device="cpu")
+assert model.encode_texts(["all red"], "en").shape == (1, 8)
+print([name for name in sys.modules if name.startswith("lingvis.") and name.split(".")[1] in {LATER}])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
-    assert lingvis.load == Embedder.load
-    assert "load" in dir(lingvis)
+
+def test_public_names() -> None:
+    assert dir(lingvis) == sorted(lingvis.__all__)
+    assert lingvis.load == lingvis.Embedder.load
+    for name in set(lingvis.__all__) - {"__version__"}:
+        assert callable(getattr(lingvis, name)), name
+        # A module of the same name would take the place of a function as soon as it is imported.
+        assert importlib.util.find_spec(f"lingvis.{name}") is None, name
     assert not hasattr(lingvis, "nothing")

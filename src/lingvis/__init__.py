@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lingvis.collection.collection import Collection
     from lingvis.data.dataset import Dataset
+    from lingvis.evaluation.run import evaluate
+    from lingvis.features.extract import extract as extract_features
     from lingvis.model.embedder import Embedder
+    from lingvis.new_language.run import add_language
+    from lingvis.suggestion.run import suggest
+    from lingvis.training.run import train
 
     load = Embedder.load
 
 __version__ = "0.1.0"
-__all__ = ["Collection", "Dataset", "Embedder", "__version__", "load"]
+__all__ = [
+    "Collection",
+    "Dataset",
+    "Embedder",
+    "__version__",
+    "add_language",
+    "evaluate",
+    "extract_features",
+    "load",
+    "suggest",
+    "train",
+]
+
+# Public name -> the module and the attribute that it stands for.
+_PLACES = {
+    "Collection": ("lingvis.collection.collection", "Collection"),
+    "Dataset": ("lingvis.data.dataset", "Dataset"),
+    "Embedder": ("lingvis.model.embedder", "Embedder"),
+    "add_language": ("lingvis.new_language.run", "add_language"),
+    "evaluate": ("lingvis.evaluation.run", "evaluate"),
+    "extract_features": ("lingvis.features.extract", "extract"),
+    "load": ("lingvis.model.embedder", "Embedder.load"),
+    "suggest": ("lingvis.suggestion.run", "suggest"),
+    "train": ("lingvis.training.run", "train"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Public names load their stage when first used, so that `import lingvis` is light."""
-    if name in ("Embedder", "load"):
-        from lingvis.model.embedder import Embedder
-
-        return Embedder if name == "Embedder" else Embedder.load
-    if name == "Dataset":
-        from lingvis.data.dataset import Dataset
-
-        return Dataset
-    if name == "Collection":
-        from lingvis.collection.collection import Collection
-
-        return Collection
-    raise AttributeError(f"module 'lingvis' has no attribute {name!r}")
+    """Load the stage of a public name when the name is first used, so that `import lingvis` is light."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'lingvis' has no attribute {name!r}")
+    module, attributes = _PLACES[name]
+    value: Any = import_module(module)
+    for attribute in attributes.split("."):
+        value = getattr(value, attribute)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Which device to compute on."""
+"""The device and the number type to compute with."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from lingvis.errors import UserError
 
 
 def choose_device(device: str | None = None) -> torch.device:
-    """The device of that name, or the best one here when None."""
+    """The device of that name; None: the GPU where there is one, the CPU elsewhere."""
     try:
         chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except RuntimeError as error:
         raise UserError(f"unknown device {device!r}; use cpu, cuda or cuda:N") from error
     if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
         raise UserError(
-            f"device {device!r} is not there; this machine has {torch.cuda.device_count()} CUDA devices"
+            f"device {device!r} does not exist; this machine has {torch.cuda.device_count()} CUDA devices"
         )
     if chosen.type not in ("cpu", "cuda"):
         raise UserError(f"device {device!r} is not supported; use cpu, cuda or cuda:N")
@@ -23,9 +23,9 @@ def choose_device(device: str | None = None) -> torch.device:
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """The type to compute in; `auto` takes bfloat16 where a GPU computes in it, float32 elsewhere.
+    """The number type to compute in; `auto`: bfloat16 where the GPU supports it, float32 elsewhere.
 
-    Float32 products on a GPU are exact with `float32` and use the tensor cores (tf32) otherwise.
+    On a GPU, float32 products are exact with `float32` and use the tensor cores (tf32) otherwise.
     """
     if device.type == "cuda":
         torch.set_float32_matmul_precision("highest" if name == "float32" else "high")

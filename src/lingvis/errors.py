@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Bad input: says what was got, what is allowed and what to do next.
+    """Bad input; the message says what was got, what is allowed and what to do next.
 
     The command line prints the message without a traceback and exits with code 2.
     """
 
 
 def choices(names: Iterable[object]) -> str:
-    """Format the allowed values of something for an error sentence."""
+    """The allowed values, sorted and joined for an error sentence."""
     listed = sorted(str(name) for name in names)
     return ", ".join(listed) if listed else "none"

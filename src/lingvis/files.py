@@ -1,9 +1,9 @@
 """Writes that are whole or absent: a reader never sees half a file, and a kill loses nothing stored.
 
-Content is written to a hidden `.<name>.tmp-*` beside the target and takes its place in one step. What a kill
-leaves of that kind is removed when the same target is written next. Replacing a folder is one step on Linux;
-where the file system cannot swap two names it takes two, and a kill between them leaves the old folder
-beside its place, as `.<name>.old-*`.
+Content is written to a hidden `.<name>.tmp-*` beside the target and then replaces it in one step. Leftovers of a
+killed process are removed when the same target is written next. Replacing a folder is one step on Linux; where the
+file system cannot swap two names it takes two, and a kill between them leaves the old folder beside its place, as
+`.<name>.old-*`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -35,7 +36,7 @@ def sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; it takes its place only when the block ends well."""
+    """Yield a temporary path beside `path`; the file replaces `path` only if the block raises nothing."""
     place = _place(path, folder=False)
     with _beside(place, folder=False) as temporary:
         yield temporary
@@ -47,7 +48,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; it replaces `path` only when the block ends well."""
+    """Yield a temporary folder beside `path`; it replaces `path` only if the block raises nothing."""
     place = _place(path, folder=True)
     with _beside(place, folder=True) as temporary:
         yield temporary
@@ -61,7 +62,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def replace_folder(source: Path, target: Path) -> None:
-    """Put folder `source` in the place of `target`; the old one is dropped after the new one stands."""
+    """Replace folder `target` by `source`; the old one is deleted after the new one is in place."""
     target = _place(target, folder=True)
     old: Path | None = None
     if not target.exists():
@@ -90,24 +91,28 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON for people and machines, atomically."""
+    """Write indented JSON atomically."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def checksum(file: Path) -> str:
+    """SHA-256 of a file, read as a stream."""
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
 def check_writable(out: Path) -> None:
-    """Found before minutes are spent on what could not be kept."""
+    """Raise if `out` cannot be written to, before time is spent on a result that could not be stored."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise UserError(
-            f"cannot write to {out} ({error.strerror}); choose another folder with --out"
-        ) from error
+        raise UserError(f"cannot write to {out} ({error.strerror}); choose another out folder") from error
 
 
 def _place(path: Path, *, folder: bool) -> Path:
-    """Where a write to `path` goes: through symbolic links, and never over something of another kind."""
+    """The target of a write to `path`, with symbolic links followed; raises if something of another kind is there."""
     place = Path(os.path.realpath(path))
     fits = path.is_dir() if folder else path.is_file()
     if not fits and (path.exists() or os.path.lexists(place)):
@@ -120,7 +125,7 @@ def _place(path: Path, *, folder: bool) -> Path:
 def _beside(place: Path, *, folder: bool) -> Iterator[Path]:
     """A temporary file or folder beside `place`, locked while the block runs; the block may move it away.
 
-    The lock ends with the process: what is not locked was left by a kill, and goes first.
+    The lock ends with its process, so unlocked ones are leftovers of a killed process: they are removed first.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     start = f".{place.name}.tmp-"
@@ -131,10 +136,10 @@ def _beside(place: Path, *, folder: bool) -> Iterator[Path]:
     while True:
         temporary = _make(place, start, folder=folder)
         with contextlib.ExitStack() as stack:
-            # A file system without locks: then nobody removes what is left, either.
+            # On a file system without locks nobody removes leftovers, either.
             with contextlib.suppress(OSError):
                 stack.enter_context(_lock(temporary, wait=True))
-            if not temporary.exists():  # another writer took it for left over before it was locked
+            if not temporary.exists():  # another writer removed it as a leftover before it was locked
                 continue
             try:
                 yield temporary
@@ -153,7 +158,7 @@ def _make(place: Path, start: str, *, folder: bool) -> Path:
 
 @contextlib.contextmanager
 def _lock(path: Path, *, wait: bool) -> Iterator[None]:
-    """Hold the lock of a file or folder; OSError when somebody else holds it and we are not to wait."""
+    """Hold the lock of a file or folder; without `wait`, OSError if another process holds it."""
     handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -170,7 +175,7 @@ def _remove(path: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two names in one step; False where the system or the file system cannot."""
+    """Swap two names in one step; returns False where the system does not support it."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):

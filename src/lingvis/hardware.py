@@ -1,4 +1,4 @@
-"""What a measurement ran on: every stored number carries it."""
+"""The hardware and versions of a measurement, stored with every number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def describe_hardware() -> dict[str, Any]:
-    """Processor, cores, GPU and the versions that matter."""
+    """Processor, cores, GPU and the versions of the main packages."""
     import numpy
     import torch
 
@@ -25,12 +25,12 @@ def describe_hardware() -> dict[str, Any]:
 
 
 def core_count() -> int:
-    """Cores this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor_name() -> str:
-    """The processor's name as the system gives it."""
+    """The name of the processor, as the system reports it."""
     info = Path("/proc/cpuinfo")
     if info.is_file():
         for line in info.read_text(encoding="utf-8").splitlines():

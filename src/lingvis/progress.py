@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with the time left on a terminal, a plain line now and then elsewhere."""
+"""Progress of long work and notes about it, on standard error: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,8 +12,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 SECONDS_BETWEEN_LINES = 10.0
 
 
+def note(text: str) -> None:
+    """Report something that the user should know but that stops nothing, as a line on standard error."""
+    print(f"note: {text}", file=sys.stderr, flush=True)
+
+
 class ProgressBar:
-    """`with ProgressBar("features", total) as bar: bar.advance(n, "note")`; writes to standard error only."""
+    """`with ProgressBar("features", total) as bar: bar.advance(n, "note")`: a bar with the time left on a terminal.
+
+    Elsewhere it prints a line every SECONDS_BETWEEN_LINES seconds. It writes to standard error only.
+    """
 
     def __init__(self, label: str, total: int, *, done: int = 0) -> None:
         self.label, self.total, self.done = label, total, done
@@ -40,7 +48,7 @@ class ProgressBar:
         return self
 
     def advance(self, count: int = 1, note: str = "") -> None:
-        """Count `count` more units done; `note` is shown beside the numbers."""
+        """Count `count` more units as done; `note` is shown beside the numbers."""
         self.done += count
         self._note = note or self._note
         if self._bar is not None:
@@ -60,7 +68,7 @@ class ProgressBar:
             self._line(time.monotonic())
 
     def _line(self, now: float) -> None:
-        made = self.done - self._first
-        left = (now - self._start) / made * (self.total - self.done) if made else 0.0
+        finished = self.done - self._first
+        left = (now - self._start) / finished * (self.total - self.done) if finished else 0.0
         note = f", {self._note}" if self._note else ""
         print(f"{self.label}: {self.done}/{self.total}, {left:.0f} s left{note}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""One explicit registry per kind of part: name -> class and a one-line summary."""
+"""One explicit registry per kind of part: name -> class and a summary of one line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ T = TypeVar("T", bound=Callable[..., object])
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[T]):
-    """A registered part."""
+class Registration(Generic[T]):
+    """A part with the name that recipes use and a summary of one line."""
 
     name: str
     factory: T
@@ -21,11 +21,11 @@ class Entry(Generic[T]):
 
 
 class Registry(Generic[T]):
-    """Parts of one kind, found by name; a duplicate raises, an unknown name lists the choices."""
+    """The parts of one kind by name; a second part of the same name raises ValueError."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._entries: dict[str, Entry[T]] = {}
+        self._entries: dict[str, Registration[T]] = {}
 
     def register(self, name: str, summary: str) -> Callable[[T], T]:
         """Class decorator: `@POOLERS.register("mean", "the mean of the vectors")`."""
@@ -33,13 +33,13 @@ class Registry(Generic[T]):
         def add(factory: T) -> T:
             if name in self._entries:
                 raise ValueError(f"{self.kind} {name!r} is registered twice")
-            self._entries[name] = Entry(name, factory, summary)
+            self._entries[name] = Registration(name, factory, summary)
             return factory
 
         return add
 
     def get(self, name: str) -> T:
-        """The class or function registered under `name`."""
+        """The class or function registered under `name`; raises UserError with the choices if there is none."""
         if name not in self._entries:
             raise UserError(f"unknown {self.kind} {name!r}; choose one of: {choices(self._entries)}")
         return self._entries[name].factory
@@ -47,7 +47,7 @@ class Registry(Generic[T]):
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 
-    def __iter__(self) -> Iterator[Entry[T]]:
+    def __iter__(self) -> Iterator[Registration[T]]:
         return iter(self._entries.values())
 
     def names(self) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from studies.arguments import add_out, make_parser
 from studies.records import RUNS, Record, append, origin
 
@@ -28,13 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for model in args.model:
         name, _, folder = model.partition("=")
         run = [Path(folder)]
-        reports = {"single": evaluate_runs(run, args.dataset, protocol=PROTOCOL)}
+        reports = {"single": evaluate(run, args.dataset, protocol=PROTOCOL).as_json()}
         for method in ("mean", "learned"):
-            reports[method] = evaluate_runs(run, args.dataset, protocol=PROTOCOL, consistency=method)
+            reports[method] = evaluate(run, args.dataset, protocol=PROTOCOL, consistency=method).as_json()
         record["models"][name] = reports
-    record["translate_to_en"] = evaluate_runs(
+    record["translate_to_en"] = evaluate(
         [args.english], args.dataset, protocol=PROTOCOL, translate_to="en"
-    )
+    ).as_json()
     append(args.out / RUNS, record)
 
 

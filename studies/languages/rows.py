@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from studies.method import NO_PSEUDO_CAPTIONS
+
 LANGUAGES = ("en", "de", "fr", "cs", "pt", "zh", "ar", "ug", "bo", "mn")
 NO_TEST = ("ug", "bo", "mn")
 TEXT_ONLY = ("en", "de", "fr", "cs", "pt")  # those that have sentences without pictures
@@ -34,7 +36,10 @@ def _slower(languages: int) -> tuple[str, ...]:
     Counted in all steps, the hardest negatives come before ten languages are learnt, and the model collapses.
     """
     share = 2 / languages
-    return (f"objective.base={0.991**share:.5f}", f"terms.captions.objective.base={0.91**share:.5f}")
+    return (
+        f"terms.matching.objective.base={0.991**share:.5f}",
+        f"terms.captions.objective.base={0.91**share:.5f}",
+    )
 
 
 # LIWE with one language: batches of captions.
@@ -54,8 +59,8 @@ def _one_language() -> list[Row]:
     ]
     # With the paper's one epoch of easy negatives five of these languages collapse. With one caption per picture an
     # epoch is a fifth as long.
-    usual = ("objective.warmup_epochs=5", "training.epochs=16")
-    one_caption = ("objective.warmup_epochs=10", "training.epochs=60", "schedule.epochs=[36]")
+    usual = ("terms.matching.objective.warmup_epochs=5", "training.epochs=16")
+    one_caption = ("terms.matching.objective.warmup_epochs=10", "training.epochs=60", "schedule.epochs=[36]")
     warm_up = {"en": (), "pt": (), "ar": (), "fr": one_caption, "cs": one_caption}
     return rows + [
         Row(
@@ -133,7 +138,7 @@ def _liwe_sizes() -> list[Row]:
 def _own() -> list[Row]:
     """Our own recipe: with all languages, without one that is added later, and with few annotations."""
     some, whole = _languages(*TEXT_ONLY), ("data.images=1.0", "training.sampling.passes=10")
-    everything = (some, *whole, "pseudo.weight=0.0", "training.graphs=true")
+    everything = (some, *whole, *NO_PSEUDO_CAPTIONS, "training.graphs=true")
     return [
         Row("lingvis", "lingvis", keep=True),
         *(

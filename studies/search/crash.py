@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from lingvis.collection.stores.contract import Floats
+from lingvis.arrays import Floats
 from lingvis.collection.stores.open import open_store, store_exists
 from studies.arguments import add_out, make_parser
 from studies.records import RUNS, append
@@ -68,14 +68,14 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def rows(collection: str) -> list[str]:
     """Paths of all stored rows; none if the collection does not exist yet."""
-    return [row.path for row in open_store(collection).known()] if store_exists(collection) else []
+    return [row.path for row in open_store(collection).files()] if store_exists(collection) else []
 
 
 def embeddings(collection: str) -> dict[str, Floats]:
     """Path -> stored embedding."""
     store = open_store(collection)
-    items = store.items([row.id for row in store.known()])
-    return {item.entry.path: item.embedding for item in items}
+    items = store.items([row.id for row in store.files()])
+    return {item.info.path: item.embedding for item in items}
 
 
 def undisturbed(collection: str, folder: Path, model: Path) -> tuple[float, float]:

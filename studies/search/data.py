@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lingvis.collection.stores.contract import Entry, Floats, Header, Item
+from lingvis.collection.stores.records import Floats, Header, Item, PictureInfo
 
 Halfs = NDArray[np.float16]
 Ints = NDArray[np.int64]
@@ -117,8 +117,8 @@ def _unit(vectors: Floats) -> Floats:
     return unit
 
 
-def _entry(row: int) -> Entry:
-    return Entry(
+def _entry(row: int) -> PictureInfo:
+    return PictureInfo(
         id=f"{row:032x}",
         path=f"/pictures/{row // FOLDER_ROWS:04}/{row:07}.jpg",
         hash=f"{row:064x}",

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lingvis.collection.stores.contract import Filter, Floats, Store
+from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.records import Filter, Floats
 from lingvis.registry import Registry
 from studies.search.data import Halfs, Ints, make_header, make_items, row_of
 from studies.search.postgres import SERVER, running_server
@@ -46,12 +47,16 @@ ENGINES: Registry[Callable[[Path, int], Engine]] = Registry("engine")
 class OurStore:
     """A store of a collection, as `lingvis index` and `lingvis search` use it."""
 
-    def __init__(self, address: str, dim: int, *, close: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, address: str, dim: int, exact_values: int, *, close: Callable[[], None] = lambda: None
+    ) -> None:
         from lingvis.collection.stores.open import create_store, open_store, store_exists
 
         self.processes, self.close = [os.getpid()], close
         self._store: Store = (
-            open_store(address) if store_exists(address) else create_store(address, make_header(dim))
+            open_store(address, exact_values=exact_values)
+            if store_exists(address)
+            else create_store(address, make_header(dim), exact_values=exact_values)
         )
 
     def add(self, vectors: Halfs, first: int) -> None:
@@ -139,18 +144,12 @@ class Usearch:
 
 
 def _embedded(folder: Path, dim: int, exact_values: int) -> Engine:
-    from lingvis.collection.stores.lance import store as lance
-
-    lance.EXACT_VALUES = exact_values
-    return OurStore(str(folder / "collection.lv"), dim)
+    return OurStore(str(folder / "collection.lv"), dim, exact_values)
 
 
 def _on_server(folder: Path, dim: int, exact_values: int) -> Engine:
-    from lingvis.collection.stores.postgres import store as postgres
-
-    postgres.EXACT_VALUES = exact_values
     with contextlib.ExitStack() as stack:
         address, server = stack.enter_context(running_server(folder / SERVER))
-        store = OurStore(address, dim, close=stack.pop_all().close)
+        store = OurStore(address, dim, exact_values, close=stack.pop_all().close)
         store.processes.append(server)
     return store

@@ -80,8 +80,8 @@ def make_untrained(run: Path, recipe_name: str = "lingvis") -> Path:
     from lingvis.features.description import Features
     from lingvis.features.encode import PictureEncoder
     from lingvis.model.build import build_model, build_tokenizer
-    from lingvis.model.folder import write_artifact
-    from lingvis.training.build import load_recipe
+    from lingvis.model.folder import ModelConfig, write_model_folder
+    from lingvis.training.validate import load_recipe
 
     torch.manual_seed(0)
     recipe = load_recipe(recipe_name, [])
@@ -98,14 +98,17 @@ def make_untrained(run: Path, recipe_name: str = "lingvis") -> Path:
         dim=backbone.dim,
     )
     model = build_model(
-        recipe, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary, languages=len(PHRASES)
+        recipe,
+        seed=recipe.training.seed,
+        feature_dim=backbone.dim,
+        vocabulary=tokenizer.vocabulary,
+        languages=len(PHRASES),
     )
     run.mkdir(parents=True)
-    tokenizer.save(run)
-    config = {
-        "recipe": recipe.model_dump(),
-        "features": features.model_dump(mode="json"),
-        "languages": list(PHRASES),
-    }
-    write_artifact(run, config=config, tensors=model.state_dict(), card="Untrained, for measurements.\n")
+    config = ModelConfig(
+        languages=list(PHRASES), features=features, model=recipe.model, recipe=recipe.model_dump()
+    )
+    write_model_folder(
+        run, config=config, model=model, tokenizer=tokenizer, card="Untrained, for measurements.\n"
+    )
     return run

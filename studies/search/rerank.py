@@ -21,15 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lingvis
-from lingvis.collection.rerank.second_model import TOP, Reranker, both
-from lingvis.collection.writer.indexer import index_folders
+from lingvis.collection.rerank.second_model import SecondModel, joint_scores
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.evaluate import embed
+from lingvis.evaluation.evaluate import score_pools
 from lingvis.evaluation.metrics import recalls
 from lingvis.evaluation.scorers import Scorer
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import read_config
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.folder import ModelConfig
+from lingvis.model.stored import StoredImages
 from studies.arguments import add_out, make_parser
 from studies.records import RUNS, append, origin
 
@@ -46,16 +45,16 @@ def place(scores: Floats, own: int) -> int:
 def rank_query(first: Floats, second: Scorer, text: int, own: int) -> tuple[dict[str, int], float]:
     """The place of the caption's own picture in each order, and the seconds of the second model."""
     before = place(first, own)
-    if before >= TOP:
+    if before >= SecondModel.block:
         return dict.fromkeys(ORDERS, before), 0.0
-    best = np.argsort(-first, kind="stable")[:TOP]
+    best = np.argsort(-first, kind="stable")[: SecondModel.block]
     if own not in best:  # a tie at the end of the hundred
         return dict.fromkeys(ORDERS, before), 0.0
     began = time.perf_counter()
     scores = second.block(best, np.array([text]))[:, 0].copy()
     seconds = time.perf_counter() - began
     at = int(np.flatnonzero(best == own)[0])
-    together = both(first[best], scores)
+    together = joint_scores(first[best], scores)
     return {"first": before, "second": place(scores, at), "both": place(together, at)}, seconds
 
 
@@ -68,9 +67,9 @@ def search_times(
         photos.mkdir()
         for number, name in enumerate(pictures):
             (photos / f"{number}{Path(name).suffix}").symlink_to((dataset.images_dir / name).resolve())
-        index_folders(place, [photos], model=args.first)
-        collection = lingvis.Collection.open(place)
-        second = Reranker.load(args.second, cache=place / "rerank")
+        collection = lingvis.Collection.create(place, args.first)
+        collection.add([photos])
+        second = SecondModel.load(args.second, cache=place / "rerank")
         began = time.perf_counter()
         for text in queries:
             collection.search(text, lang=args.lang, rerank=second)
@@ -98,8 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     dataset = Dataset.open(args.dataset)
     embedded = [
-        embed(
-            [StoredEmbedder.open(Embedder.load(run), dataset)],
+        score_pools(
+            [StoredImages.open(Embedder.load(run), dataset)],
             dataset,
             split=args.split,
             languages=[args.lang],
@@ -127,12 +126,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "models": {
             name: {
                 "name": run.resolve().name,
-                "recipe": read_config(run)["recipe"]["name"],
-                "training": read_config(run)["training"],
+                "recipe": ModelConfig.read(run).recipe["name"],
+                "training": ModelConfig.read(run).training.model_dump(),
             }
             for name, run in (("first", args.first), ("second", args.second))
         },
-        "top": TOP,
+        "top": SecondModel.block,
         "text_to_image": orders,
         "comparing_ms": {
             "p50": 1000 * statistics.median(seconds),

@@ -11,11 +11,11 @@ from typing import ClassVar
 from lingvis.data.dataset import Dataset
 from lingvis.data.sparse import draw_sparse
 from lingvis.features.store import FeatureStore
-from lingvis.training.build import load_recipe
 from lingvis.training.identity import run_identity
+from lingvis.training.validate import load_recipe
 from studies.grid import GridSetting, TrainedCell
 from studies.records import Record
-from studies.sparse.methods import ALL
+from studies.sparse.methods import ALL, method_overrides
 
 RESULT = ("images", "captions", "i2t", "t2i", "mR", "rsum", "chance")
 SPLIT = "test"
@@ -108,12 +108,10 @@ class SparseCell(TrainedCell):
         An epoch has half the steps of all annotations, however few there are (Huang et al. 2019, section 4.2).
         """
         setting, drawn = self.setting, self.annotation
-        usual = [*setting.overrides, f"data.features={json.dumps(setting.features)}"]
+        shared = [*setting.overrides, f"data.features={json.dumps(setting.features)}"]
+        usual = method_overrides(self.method, shared, tags=setting.tags, share=drawn.share)
         batch = load_recipe(self.recipe, usual).training.batch_size
         values = [f"training.sampling.least_steps={max(1, setting.pairs // (2 * batch))}", *usual]
-        values += [value.format(tags=json.dumps(setting.tags)) for value in ALL[self.method].overrides]
-        if self.recipe == "a3vse" and drawn.share == 1:
-            values.append("pseudo.weight=0")  # no picture is left without annotation
         values += [f'data.languages=["{setting.lang}"]', f"data.images={drawn.share}"]
         return [*values, f"data.per_image={drawn.per_image}", f"training.seed={drawn.seed}"]
 

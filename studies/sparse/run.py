@@ -8,7 +8,6 @@ command resumes. Also writes sparse.csv and sparse.png into --out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -20,14 +19,14 @@ from lingvis.features.store import FeatureStore
 from lingvis.files import check_writable, write_text
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.wordnet import WordNet
-from lingvis.training.build import load_recipe
 from lingvis.training.run import open_with_features
+from lingvis.training.validate import load_recipe
 from studies.arguments import add_grid, add_out, make_parser
 from studies.grid import Cell, stored_records
 from studies.parallel import raise_failed, workers
 from studies.records import Record
 from studies.sparse.cells import Annotation, SparseCell, SparseSetting
-from studies.sparse.methods import ABLATED, ABLATIONS, ALL, METHODS, SWAPPED, TAGS
+from studies.sparse.methods import ABLATED, ABLATIONS, ALL, METHODS, SWAPPED, TAGS, method_overrides
 from studies.sparse.report import ablation_table, draw_curve, sparse_csv, sparse_table
 from studies.sparse.tag_cell import TagCell
 from studies.sparse.tag_model import picture_tags
@@ -63,7 +62,7 @@ def run_sparse_study(
     chosen = list(dict.fromkeys(methods)) or list(METHODS)
     _check(images, per_image, seeds, chosen, lang, at_once)
     values = [f"data.features={FEATURES}", *overrides]
-    features = load_recipe("vsepp", values).data.features
+    features = load_recipe("vsepp", method_overrides("vsepp", values, tags=tags)).data.features
     dataset, store = open_with_features(dataset_path, features)
     ablated = ("a3vse", *ABLATIONS) if ablations else ()
     _check_regions(dataset, {*chosen, *ablated}, values, tags)
@@ -208,9 +207,8 @@ def _check_regions(dataset: Dataset, methods: Collection[str], overrides: Sequen
         )
     needed = {tags} if TAGS in methods else set()
     for name in set(methods) - {TAGS}:
-        changes = [value.format(tags=json.dumps(tags)) for value in ALL[name].overrides]
-        pseudo = load_recipe(ALL[name].recipe, [*overrides, *changes]).pseudo
-        if pseudo.weight:
-            needed.add(pseudo.detections)
+        pseudo = load_recipe(ALL[name].recipe, method_overrides(name, overrides, tags=tags)).pseudo
+        if pseudo.name != "none":
+            needed.add(pseudo.options.get("detections", ""))
     for name in sorted(needed):
         picture_tags(dataset, name or None)

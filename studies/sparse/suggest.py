@@ -17,7 +17,7 @@ from pathlib import Path
 from lingvis.data.dataset import Dataset
 from lingvis.files import write_text
 from lingvis.suggestion.run import suggest
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from studies.arguments import add_device, add_out, make_parser
 from studies.recipe import one_run
 from studies.recipe_values import keep_shipped

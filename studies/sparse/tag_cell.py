@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lingvis.data.detections import FILE, REGIONS
-from lingvis.evaluation.evaluate import evaluate
+from lingvis.evaluation.evaluate import evaluate_models
+from lingvis.files import checksum
 from lingvis.text.lexicon.wordnet import WordNet
-from lingvis.text.vectors.store import checksum
 from lingvis.training.run import open_with_features
 from studies.grid import Cell
 from studies.records import Record
@@ -54,7 +54,8 @@ class TagCell(Cell):
         dataset, _ = open_with_features(setting.dataset, setting.features)  # the pictures of all methods
         tags = picture_tags(dataset, setting.tags or None)
         wordnet = WordNet(setting.wordnet) if setting.wordnet is not None else None
-        report = evaluate([TagModel(tags, wordnet)], dataset, split=SPLIT, languages=[setting.lang])
+        models = [TagModel(tags, wordnet)]
+        report = evaluate_models(models, dataset, split=SPLIT, languages=[setting.lang]).as_json()
         scores = report["languages"][setting.lang]
         return {
             "matching": "words and their synonyms in WordNet"

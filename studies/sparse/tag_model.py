@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.evaluation.scorers import Floats
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.wordnet import WordNet
 from lingvis.text.segment import words
@@ -39,7 +39,12 @@ class TagModel:
         self._wordnet = wordnet
         self._known: dict[str, tuple[int, ...]] = {}
 
-    def embed_images(self, names: Sequence[str]) -> Floats:
+    @property
+    def model(self) -> TagModel:
+        """Pictures and sentences are encoded by the same object."""
+        return self
+
+    def encode(self, names: Sequence[str]) -> Floats:
         """Float32 [pictures, tags]."""
         emb = np.zeros((len(names), len(self._place)), dtype=np.float32)
         for row, name in zip(emb, names, strict=True):
@@ -47,7 +52,7 @@ class TagModel:
                 row[self._place[tag]] = score
         return emb
 
-    def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
         """Float32 [texts, tags], zeros and ones."""
         emb = np.zeros((len(texts), len(self._place)), dtype=np.float32)
         for row, text, lang in zip(emb, texts, langs, strict=True):

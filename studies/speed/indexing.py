@@ -25,19 +25,20 @@ from typing import Any
 
 import torch
 
-from lingvis.collection.stores.contract import Known
+from lingvis.collection.collection import Collection
 from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.records import StoredFile
 from lingvis.collection.writer.indexer import BATCH, Indexer
-from lingvis.collection.writer.scan import Found
+from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, PictureFile
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import write_artifact
+from lingvis.model.folder import ModelConfig, write_model_folder
 from lingvis.ray.cluster import Cluster, load_ray
 from lingvis.ray.indexing import ClusterWorkers
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from studies.arguments import add_out, make_parser
 from studies.records import RUNS, append, origin
 
@@ -56,15 +57,12 @@ def make_model(run: Path) -> Path:
     features = Features(
         name="x", backbone=BACKBONE, kind="grid", regions=None, preprocessing=prepared, dim=backbone.dim
     )
-    model = build_model(recipe, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary)
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary
+    )
     run.mkdir()
-    tokenizer.save(run)
-    config = {
-        "recipe": recipe.model_dump(),
-        "features": features.model_dump(mode="json"),
-        "languages": ["en"],
-    }
-    write_artifact(run, config=config, tensors=model.state_dict(), card="")
+    config = ModelConfig(languages=["en"], features=features, model=recipe.model, recipe=recipe.model_dump())
+    write_model_folder(run, config=config, model=model, tokenizer=tokenizer, card="")
     return run
 
 
@@ -101,9 +99,8 @@ def on_ray(
 ) -> tuple[float, float]:
     """Seconds until the workers are ready, and seconds of indexing with them."""
     with Cluster(cpus=workers) as cluster:
-        indexer = Indexer(
-            str(work / f"ray-{workers}-{number}.lv"), model=model, spread=partial(ClusterWorkers, cluster)
-        )
+        collection = Collection(work / f"ray-{workers}-{number}.lv", model=model, device="cpu")
+        indexer = collection.indexer(spread=partial(ClusterWorkers, cluster))
         start = time.perf_counter()
         indexer.run([work / "first"])  # some batches for each worker: all of them load their model
         return time.perf_counter() - start, index_seconds(indexer, photos, count)
@@ -112,10 +109,10 @@ def on_ray(
 def writer_rate(collection: Path, target: Path) -> float:
     """Rows per second that the one writer stores: the limit for any number of workers."""
     source = LanceStore(collection)
-    items = source.items([row.id for row in source.known()][:BATCH])
+    items = source.items([row.id for row in source.files()][:BATCH])
     store = LanceStore.create(target, source.header)
     batches = [
-        [replace(item, entry=replace(item.entry, id=f"{number}-{item.entry.id}")) for item in items]
+        [replace(item, info=replace(item.info, id=f"{number}-{item.info.id}")) for item in items]
         for number in range(WRITTEN)
     ]
     start = time.perf_counter()
@@ -133,8 +130,8 @@ def planner_bytes() -> float:
     for number in range(PLANNED):
         path = f"/shared/pictures/2024/05/holidays-at-the-sea/IMG_{number:08}.jpg"
         digest = hashlib.sha256(path.encode()).hexdigest()
-        known = Known(digest[:32], path, digest, 10**6 + number, 10**18 + number, None)
-        held.append((known, Found(path[:1] + path[1:], 10**6 + number, 10**18 + number)))
+        known = StoredFile(digest[:32], path, digest, 10**6 + number, 10**18 + number, None)
+        held.append((known, ScannedFile(path[:1] + path[1:], 10**6 + number, 10**18 + number)))
     tables = {known.path: known for known, _ in held}, {found.path: found for _, found in held}
     hashes = {known.hash: known.id for known, _ in held}
     size = tracemalloc.get_traced_memory()[0] / len(hashes)
@@ -168,7 +165,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         backbone, dim = embedder.backbone, embedder.dim
         backbone_seconds(backbone, BATCH)
         for number in range(options.rounds):
-            indexer = Indexer(str(work / f"index-{number}.lv"), model=model)
+            indexer = Collection(work / f"index-{number}.lv", model=model).indexer()
             indexer.run([work / "first"])
             seconds.setdefault("backbone", []).append(backbone_seconds(backbone, count))
             seconds.setdefault("decoded", []).append(decoded_seconds(backbone, files))

@@ -16,9 +16,10 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from lingvis.device import choose_device
-from lingvis.training.build import load_recipe
 from lingvis.training.loop.optimizer import make_optimizer
-from lingvis.training.run import open_with_features, prepare
+from lingvis.training.prepare import prepare
+from lingvis.training.run import open_with_features
+from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
 from studies.arguments import add_device, add_out, make_parser
 from studies.records import RUNS, append, origin
@@ -41,9 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     device = choose_device(args.device)
     dataset, store = open_with_features(args.dataset, recipe.data.features)
     with tempfile.TemporaryDirectory() as folder:  # for the output of pre-training
-        _, task, sampler = prepare(recipe, dataset, store, Path(folder), device)
+        prepared = prepare(recipe, dataset, store, Path(folder), device)
+    task = prepared.task
     optimizer = make_optimizer(task.trained, **recipe.optimizer.model_dump())
-    batches = sampler.epoch(recipe.training.seed, 0)
+    batches = prepared.sampler.epoch(recipe.training.seed, 0)
     task.train()
     clock = Clock(step=10_000, epoch=10)
 

@@ -13,19 +13,27 @@ HEAD = "# Command line\n\nMade by `python -m studies tables` from the commands t
 def command_page(app: App) -> str:
     """The help text of every command, in the order in which the application lists them."""
     parts = [HEAD]
-    for words in _commands(app, []):
+    for words in command_words(app):
         title = " ".join(["lingvis", *words])
         parts.append(f"## {title}\n\n```\n{_help(app, words)}\n```\n")
     return "\n".join(parts)
 
 
-def _commands(app: App, words: list[str]) -> Iterator[list[str]]:
-    """The application itself, then all commands below it; a group of commands has no page of its own."""
-    names = [name for name in app if not name.startswith("-")]
-    if not words or not names:
-        yield words
-    for name in names:
-        yield from _commands(app[name], [*words, name])
+def command_words(app: App) -> Iterator[list[str]]:
+    """The words of every command, in the order of the help text: [], ["demo"], ["data", "import"], ..."""
+    yield []
+    yield from _below(app, [])
+
+
+def _below(app: App, words: list[str]) -> Iterator[list[str]]:
+    for name in app:
+        if name.startswith("-"):
+            continue
+        command = app[name]
+        if command.default_command is None:
+            yield from _below(command, [*words, name])
+        else:
+            yield [*words, name]
 
 
 def _help(app: App, words: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Put numbers and help texts into the docs: tables from results/, the page of commands from the commands.
+"""Put numbers and help texts into the docs: tables from results/, reference pages from the package.
 
 python -m studies tables           rewrite the pages that have changed
 python -m studies tables --check   fail and name the stale pages
@@ -26,8 +26,10 @@ from studies.tables import (
     speed,
     transfer,
 )
+from studies.tables.api import python_reference
 from studies.tables.claims import claims
 from studies.tables.command_help import command_page
+from studies.tables.parts import fill_parts
 from studies.tables.plots import draw
 from studies.tables.results import Results
 
@@ -35,7 +37,6 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RESULTS = ROOT / "results"
 README = ROOT / "README.md"
-COMMANDS = "cli.md"  # wherever it lies below docs/
 
 BLOCKS: dict[str, Callable[[Results], str]] = {
     "languages-table": languages.languages_table,
@@ -120,9 +121,9 @@ def pages(results: Results) -> dict[Path, str]:
     """Every page with its content as it should be."""
     filled = {README: fill(README.read_text(encoding="utf-8"), results, caveats=False)}
     for path in sorted(DOCS.rglob("*.md")):
-        filled[path] = fill(path.read_text(encoding="utf-8"), results)
-    commands = next((path for path in filled if path.name == COMMANDS), DOCS / COMMANDS)
-    return filled | {commands: command_page(app)}
+        filled[path] = fill(fill_parts(path.read_text(encoding="utf-8")), results)
+    reference = DOCS / "reference"
+    return filled | {reference / "cli.md": command_page(app), reference / "python.md": python_reference()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

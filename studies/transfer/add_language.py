@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.new_language.run import add_language
 from studies.arguments import add_out, make_parser
 from studies.records import RUNS, append, origin
@@ -44,7 +44,7 @@ def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: s
             pivot=PIVOT if lang in args.dictionaries else None,
             seed=seed,
             device=args.device,
-        )
+        ).as_json()
         # Every seed leaves old sentences the same to the bit, as the report says: one measurement is enough.
         after = measured(args, out, split, None if seed == args.seeds[0] else lang)
     return {
@@ -58,14 +58,14 @@ def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: s
 
 def measured(args: argparse.Namespace, run: Path, split: str, lang: str | None = None) -> dict[str, float]:
     """mR by language."""
-    report = evaluate_runs(
+    report = evaluate(
         [run],
         args.dataset,
         protocol=args.protocol,
         split=split,
         languages=[lang] if lang else None,
         device=args.device,
-    )
+    ).as_json()
     return {code: scores["mR"] for code, scores in report["languages"].items()}
 
 

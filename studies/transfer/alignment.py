@@ -23,7 +23,7 @@ from lingvis.data.dataset import Dataset
 from lingvis.text.alignment import accuracy, induce_dictionary, parallel_words, prepare
 from lingvis.text.alignment.fit import dictionary_pairs
 from lingvis.text.alignment.procrustes import orthogonal
-from lingvis.text.alignment.rcsls import Objective, descend, rcsls
+from lingvis.text.alignment.rcsls import RcslsObjective, RcslsOptions, descend, rcsls
 from lingvis.text.alignment.run import split_words
 from lingvis.text.dictionaries.read import collect, read_dictionary
 from lingvis.text.lexicon.iso639 import spellings
@@ -62,10 +62,10 @@ def origins(vectors: WordVectors, langs: list[str]) -> dict[str, Any]:
     return {lang: entries[lang].model_dump(mode="json", exclude_none=True) for lang in (*langs, INTO)}
 
 
-def stages(objective: Objective, matrix: Tensor, step: float) -> Iterator[NDArray[np.float32]]:
+def stages(objective: RcslsObjective, matrix: Tensor, step: float) -> Iterator[NDArray[np.float32]]:
     """The map after every STAGE steps."""
     for _ in range(STAGES):
-        matrix, _, lengths = descend(objective, matrix, steps=STAGE, spectral=False, first_step=step)
+        matrix, _, lengths = descend(objective, matrix, RcslsOptions(steps=STAGE), first_step=step)
         step = lengths[-1] if lengths else step
         yield matrix.numpy()
 
@@ -82,9 +82,9 @@ def compare(source: WordTable, target: WordTable, pairs: NDArray[np.int64], seed
     learn, ask = split_words(pairs, HELD_OUT, seed)
     fit, choose = split_words(learn, HELD_OUT, seed)
 
-    def start(rows: NDArray[np.int64]) -> tuple[Objective, Tensor]:
+    def start(rows: NDArray[np.int64]) -> tuple[RcslsObjective, Tensor]:
         tensors = [torch.from_numpy(values) for values in (a, b, usual(rows))]
-        return Objective(tensors[0], tensors[1], tensors[2], K), orthogonal(*tensors)
+        return RcslsObjective(tensors[0], tensors[1], tensors[2], K), orthogonal(*tensors)
 
     def measure(matrix: NDArray[np.float32], rows: NDArray[np.int64]) -> dict[str, float]:
         found = accuracy(matrix, a, b, rows, k=K)
@@ -150,7 +150,7 @@ def fixed_step_record(args: argparse.Namespace) -> dict[str, Any]:
     dictionary, files = both_directions(args.dictionaries, lang)
     learn, ask = split_words(dictionary_pairs(source, target, dictionary), HELD_OUT, 0)
     tensors = [torch.from_numpy(values) for values in (source.values, target.values, learn)]
-    objective, first = Objective(tensors[0], tensors[1], tensors[2], K), orthogonal(*tensors)
+    objective, first = RcslsObjective(tensors[0], tensors[1], tensors[2], K), orthogonal(*tensors)
     record: dict[str, Any] = {
         "source": lang, "target": INTO, "files": files, "vectors": origins(vectors, [lang]),
         "words": WORDS, "held_out": HELD_OUT, "k": K, "seed": 0,
@@ -159,7 +159,7 @@ def fixed_step_record(args: argparse.Namespace) -> dict[str, Any]:
     record["procrustes"] = {"nn": begun.nn, "csls": begun.csls}
     for name, halving in (("fixed", False), ("halving", True)):
         matrix, values, lengths = descend(
-            objective, first, steps=30, spectral=False, first_step=25.0, halving=halving
+            objective, first, RcslsOptions(steps=30), first_step=25.0, halving=halving
         )
         found = accuracy(matrix.numpy(), source.values, target.values, ask, k=K)
         record[name] = {"objective": values, "steps": lengths, "nn": found.nn, "csls": found.csls}
@@ -177,8 +177,8 @@ def memory_record(args: argparse.Namespace) -> dict[str, Any]:
     prepared = peak_megabytes()
     pairs = random.integers(0, args.words, (args.pairs, 2))
     times = [time.perf_counter()]
-    made = rcsls(tables[0], tables[1], pairs, steps=2, device="cpu",
-                 on_step=lambda _: times.append(time.perf_counter()))  # fmt: skip
+    options = RcslsOptions(steps=2, on_step=lambda _: times.append(time.perf_counter()))
+    made = rcsls(tables[0], tables[1], pairs, options, device="cpu")
     return {
         "words": args.words, "dim": 300, "pairs": args.pairs, "seed": 0, "threads": torch.get_num_threads(),
         "peak_megabytes": {"imports": imports, "prepared": prepared, "rcsls": peak_megabytes()},

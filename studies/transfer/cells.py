@@ -55,7 +55,7 @@ class SourceRun:
         languages = f'data.languages=["{self.setting.source}"]'
         overrides = [*self.setting.overrides, languages, f"training.seed={self.seed}"]
         config = self.setting.trained(SOURCE_RECIPE, self.folder, overrides)
-        return f"{self.name}: val mR {config['training']['validation_mR']:.1f}"
+        return f"{self.name}: val mR {config.training.validation_mR:.1f}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`lingvis align` on small files: what it writes, says and refuses."""
+"""`lingvis align` on small files: what it writes, prints and rejects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lingvis.cli import main
 from lingvis.files import write_json
 from lingvis.text.alignment import prepare
 from lingvis.text.vectors.read import read_vectors
-from lingvis.text.vectors.store import Origin, write_vectors
+from lingvis.text.vectors.store import VectorsOrigin, write_vectors
 from lingvis.text.vectors.table import WordTable
 
 WORDS, DIM = 60, 8
@@ -94,7 +94,7 @@ def test_table_for_people(
     main(["align", *files, "--out", str(tmp_path / "map"), "--spectral", "--device", "cpu", "--words", "50"])
     out = capsys.readouterr().out
     # Of both files the first 50 words: s0 to s49 and t59 down to t10.
-    assert "32 pairs fitted, 8 other words asked" in out
+    assert "32 pairs fitted, 8 held-out words" in out
     assert "procrustes" in out and "100.0" in out and "rcsls" in out
 
 
@@ -114,7 +114,7 @@ def test_stored_vectors_and_a_dictionary_from_sentences(
         "en": WordTable([f"s{n}" for n in range(WORDS)], source),
         "de": WordTable([f"t{n}" for n in range(WORDS)], target),
     }
-    origins = dict.fromkeys(tables, Origin(source="test", sentences=""))
+    origins = dict.fromkeys(tables, VectorsOrigin(source="test", sentences=""))
     stored = write_vectors(folder / "vectors" / "own", tables, origins, dict.fromkeys(tables, 0)).path
     report = call(
         capsys, f"{stored}:en", f"{stored}:de", "--parallel", folder, "--langs", "en", "de",
@@ -129,18 +129,22 @@ def test_stored_vectors_and_a_dictionary_from_sentences(
     assert "sentences in both fr and de" in strange
 
 
-def test_refusals(files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_end_in_a_sentence(
+    files: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source, target, dictionary = files
     out = ("--out", str(tmp_path / "map"))
     assert "no word vectors at nowhere.vec" in failure(capsys, "nowhere.vec", target, dictionary, *out)
     assert "cannot be read" in failure(capsys, source, target, tmp_path / "none.csv", *out)
-    assert "need a dictionary or sentences" in failure(capsys, source, target, *out)
-    assert "need a dictionary or sentences" in failure(capsys, source, target, "--parallel", tmp_path, *out)
+    assert "needs a dictionary or parallel sentences" in failure(capsys, source, target, *out)
+    assert "needs a dictionary or parallel sentences" in failure(
+        capsys, source, target, "--parallel", tmp_path, *out
+    )
     bad = tmp_path / "bad.vec"
     bad.write_text("2 8\na 1 2 3 4 5 6 7 8\nb 1 2 3\n", encoding="utf-8")
-    assert "line 3: 3 numbers behind the word" in failure(capsys, str(bad), target, dictionary, *out)
+    assert "line 3: 3 numbers after the word" in failure(capsys, str(bad), target, dictionary, *out)
     (tmp_path / "bad.bin").write_bytes(b"\0" * 200)
-    assert "no fastText model" in failure(capsys, str(tmp_path / "bad.bin"), target, dictionary, *out)
+    assert "not a fastText model" in failure(capsys, str(tmp_path / "bad.bin"), target, dictionary, *out)
     (tmp_path / "cut.vec.gz").write_bytes(Path(target).read_bytes()[:300])
     assert "cannot be unpacked" in failure(capsys, str(tmp_path / "cut.vec.gz"), target, dictionary, *out)
     small = write_vec(tmp_path / "small.vec", ["s1", "s2"], np.ones((2, DIM)))
@@ -154,5 +158,5 @@ def test_refusals(files: tuple[str, str, str], tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "map").exists()
     # Nothing of somebody else's is replaced.
     write_json(tmp_path / "map" / "other.json", {})
-    assert "holds other files" in failure(capsys, *files, *out)
+    assert "do not belong to a map" in failure(capsys, *files, *out)
     assert (tmp_path / "map" / "other.json").exists()

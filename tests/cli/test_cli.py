@@ -27,7 +27,7 @@ SMALL = [
 
 def lingvis(*arguments: str | Path, check: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-c", "from lingvis.cli import main; main()", *map(str, arguments)],
+        [sys.executable, "-m", "lingvis", *map(str, arguments)],
         capture_output=True,
         text=True,
         env={**os.environ, "COLUMNS": "100", **environment},
@@ -46,8 +46,9 @@ def run(toy_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_evaluate_prints_the_promised_object(run: Path, toy_dataset: Path, tmp_path: Path) -> None:
-    page = tmp_path / "deep" / "page.html"
-    report = json.loads(lingvis("evaluate", run, toy_dataset, "--json", "--page", page).stdout)
+    page, drawn = tmp_path / "deep" / "page.html", tmp_path / "map.png"
+    options = ("--json", "--page", page, "--map", drawn)
+    report = json.loads(lingvis("evaluate", run, toy_dataset, *options).stdout)
     assert list(report["languages"]) == ["en"]  # the languages the model knows
     assert report["split"] == "test"
     assert set(report) >= {"model", "dataset", "split", "protocol", "parameters", "languages", "A", "HA"}
@@ -55,6 +56,7 @@ def test_evaluate_prints_the_promised_object(run: Path, toy_dataset: Path, tmp_p
     assert set(english) >= {"images", "captions", "i2t", "t2i", "mR", "rsum"}
     assert set(english["i2t"]) >= {"R@1", "R@5", "R@10", "median"}
     assert page.read_text().startswith("<!doctype html>")
+    assert drawn.read_bytes().startswith(b"\x89PNG")
     other = json.loads(
         lingvis("evaluate", run, toy_dataset, "--json", "--lang", "de", "--split", "val").stdout
     )

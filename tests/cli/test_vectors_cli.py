@@ -114,7 +114,7 @@ def test_import_keeps_needed_words(dataset: Path, tmp_path: Path, capsys: pytest
     assert "other sentences, files or settings" in failure(capsys, "import", dataset, "mine", *pairs)
     english.write_text("dog 70000 1 1 1 1 1\n")
     found = failure(capsys, "import", dataset, "large", *pairs)
-    assert "the vector of 'dog' from en.vec has a number beyond 65504" in found
+    assert "the vector of 'dog' from en.vec has a number above 65504" in found
 
 
 def test_mistakes_end_in_a_sentence(

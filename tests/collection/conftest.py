@@ -15,8 +15,8 @@ from lingvis.features.backbones import load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import Kind, PictureEncoder
 from lingvis.model.build import build_model, build_tokenizer
-from lingvis.model.folder import write_artifact
-from lingvis.training.build import load_recipe
+from lingvis.model.folder import ModelConfig, write_model_folder
+from lingvis.training.validate import load_recipe
 
 from ..postgres import Server
 from .rows import DIM
@@ -60,19 +60,16 @@ def make_model(
         preprocessing=PictureEncoder(backbone).preprocessing,
         dim=backbone.dim,
     )
-    model = build_model(recipe, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary)
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary
+    )
     for side, seed in ((model.image, image_seed), (model.text, text_seed)):
         generator = torch.Generator().manual_seed(seed)
         for parameter in side.parameters():
             torch.nn.init.normal_(parameter.data, std=0.3, generator=generator)
     run.mkdir(parents=True)
-    tokenizer.save(run)
-    config = {
-        "recipe": recipe.model_dump(),
-        "features": features.model_dump(mode="json"),
-        "languages": list(words),
-    }
-    write_artifact(run, config=config, tensors=model.state_dict(), card="")
+    config = ModelConfig(languages=list(words), features=features, model=recipe.model)
+    write_model_folder(run, config=config, model=model, tokenizer=tokenizer, card="")
     return run
 
 

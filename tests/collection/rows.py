@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from lingvis.collection.stores.contract import Entry, Header, Item
+from lingvis.collection.stores.records import Header, Item, PictureInfo
 
 DIM = 64  # LanceDB looks at vectors this long more closely than at short ones
 HEADER = Header(dim=DIM, image_fingerprint="a", text_fingerprint="b", model="/run", features={"kind": "grid"})
@@ -20,7 +20,7 @@ def unit(generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.f
 def make_item(number: int, seed: int = 0) -> Item:
     generator = np.random.default_rng([seed, number])
     folder = "/p/it's" if number % 3 == 0 else "/p/its" if number % 3 == 1 else "/p/it's/deep_%"
-    entry = Entry(
+    entry = PictureInfo(
         id=f"{number:04x}",
         path=f"{folder}/{number}.jpg",
         hash=f"h{number}",
@@ -30,8 +30,8 @@ def make_item(number: int, seed: int = 0) -> Item:
         height=2,
         format="jpeg" if number % 2 else "png",
         date=datetime(2020, 1, 1) + timedelta(days=number, microseconds=number),
-        note=f"note {number}" if number % 4 == 0 else None,
+        caption=f"note {number}" if number % 4 == 0 else None,
         lang="en" if number % 4 == 0 else None,
     )
-    noted = unit(generator) if entry.note else None
+    noted = unit(generator) if entry.caption else None
     return Item(entry, unit(generator), bytes([number % 256]) * 3, noted)

@@ -12,15 +12,14 @@ import pytest
 from PIL import EpsImagePlugin, Image
 
 import lingvis
-from lingvis.collection.query.picture import decode_open
 from lingvis.collection.stores.lance.store import LanceStore
-from lingvis.collection.writer.indexer import index_folders
 from lingvis.collection.writer.pictures import FILE_BYTES, UnreadPicture, read_picture
-from lingvis.collection.writer.scan import Found
-from lingvis.data.regular import read_regular
-from lingvis.errors import UserError
+from lingvis.collection.writer.scan import ScannedFile
+from lingvis.data.images import UNKNOWN_FORMAT, read_regular
 from lingvis.features.backbones import Preprocessing
 from lingvis.features.pictures import BrokenPicture, decode
+
+from .indexing import index_folders
 
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
 SQUARE = Preprocessing(size=32, mean=(0.5,) * 3, std=(0.5,) * 3)
@@ -28,9 +27,9 @@ FAR = 10_413_792_000  # 2300-01-01, in seconds
 LATEST = datetime.fromtimestamp((2**63 - 1) // 10**9)
 
 
-def found(path: Path) -> Found:
+def found(path: Path) -> ScannedFile:
     status = path.stat()
-    return Found(str(path), status.st_size, status.st_mtime_ns)
+    return ScannedFile(str(path), status.st_size, status.st_mtime_ns)
 
 
 def test_odd_files_are_told_and_the_others_go_on(model: Path, photos: Path, collection: str) -> None:
@@ -54,14 +53,14 @@ def test_odd_files_are_told_and_the_others_go_on(model: Path, photos: Path, coll
         str(photos / "loop.jpg"): "Too many levels of symbolic links",
     }
     assert report.broken == {
-        str(photos / "program.jpg"): "the file is not a picture of a known format",
-        str(photos / "other.jpg"): "the file is not a picture of a known format",
+        str(photos / "program.jpg"): UNKNOWN_FORMAT,
+        str(photos / "other.jpg"): UNKNOWN_FORMAT,
         str(photos / "endless.tif"): f"the file has {FILE_BYTES + 1} bytes; at most {FILE_BYTES} are read",
     }
     store = LanceStore(Path(collection))
-    rows = {Path(row.path).name: store.entry(row.id) for row in store.known()}
-    assert [rows[f"00{n}.png"].note for n in range(2)] == [None, None]  # type: ignore[union-attr]
-    assert rows["002.png"].note == ("a red dog " * 200)[:2000]  # type: ignore[union-attr]
+    rows = {Path(row.path).name: store.info(row.id) for row in store.files()}
+    assert [rows[f"00{n}.png"].caption for n in range(2)] == [None, None]  # type: ignore[union-attr]
+    assert rows["002.png"].caption == ("a red dog " * 200)[:2000]  # type: ignore[union-attr]
     assert rows["003.png"].date == LATEST  # type: ignore[union-attr]
     assert rows["004.png"].date.year == 1938  # type: ignore[union-attr]
     assert index_folders(collection, [photos], prune=True).unchanged == 5  # later times are compared, too
@@ -76,10 +75,9 @@ def test_no_picture_starts_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyP
     file = tmp_path / "dog.jpg"
     file.write_bytes(EPS)
     assert isinstance(read_picture(found(file), SQUARE, lambda _: False), BrokenPicture)
-    with pytest.raises(UserError, match="not a picture of a known format"):
-        decode_open(io.BytesIO(EPS), SQUARE)
-    with pytest.raises(BrokenPicture, match="it is an EPS file; turn it into a JPEG or PNG"):
-        decode(file, [], SQUARE, crops=False)
+    for source in (file, io.BytesIO(EPS)):
+        with pytest.raises(BrokenPicture, match="not a picture of a known format"):
+            decode(source, [], SQUARE, crops=False)
     assert not marker.exists()
     with Image.open(file) as image, pytest.raises(OSError):
         image.load()
@@ -99,7 +97,7 @@ def test_only_regular_files_are_read_and_no_more_than_asked_for(tmp_path: Path) 
 
 
 def test_a_file_that_cannot_be_read_is_not_called_broken(tmp_path: Path) -> None:
-    result = read_picture(Found(str(tmp_path / "gone.jpg"), 5, 5), SQUARE, lambda _: False)
+    result = read_picture(ScannedFile(str(tmp_path / "gone.jpg"), 5, 5), SQUARE, lambda _: False)
     assert isinstance(result, UnreadPicture) and str(result) == "No such file or directory"
 
 
@@ -111,4 +109,4 @@ def test_several_pictures_in_one_jpeg_count_as_the_first(
     red.save(tmp_path / "photos" / "phone.jpg", "MPO", save_all=True, append_images=[blue])
     assert index_folders(collection, [tmp_path / "photos"], model=model).added == 1
     (hit,) = lingvis.Collection.open(collection).search(image=tmp_path / "photos" / "phone.jpg")
-    assert hit.entry.format == "jpeg" and hit.score > 0.99
+    assert hit.info.format == "jpeg" and hit.score > 0.99

@@ -24,19 +24,20 @@ import lingvis
 from lingvis.cli import collections
 from lingvis.collection import binding as model_module
 from lingvis.collection.query.language import LanguageDetector
-from lingvis.collection.stores.contract import Filter, Hit
 from lingvis.collection.stores.lance.folder import is_collection
 from lingvis.collection.stores.lance.store import LanceStore
-from lingvis.collection.writer.indexer import Indexer, IndexReport, index_folders, watch_folders
+from lingvis.collection.stores.records import Filter, Hit
+from lingvis.collection.writer.indexer import IndexReport
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
 
 from .conftest import make_model, make_pictures
+from .indexing import index_folders, make_indexer
 
 
 def rows(collection: str) -> dict[str, str]:
     """path -> hash; every path once."""
-    known = list(LanceStore(Path(collection)).known())
+    known = list(LanceStore(Path(collection)).files())
     assert max(Counter(row.path for row in known).values(), default=1) == 1
     return {Path(row.path).name: row.hash for row in known}
 
@@ -49,13 +50,13 @@ def counts(report: IndexReport) -> tuple[int, int, int, int]:
 def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many pictures went through the backbone, batch by batch."""
     seen: list[int] = []
-    original = model_module.PictureSide.__call__
+    original = model_module.ImageSide.__call__
 
-    def count(self: model_module.PictureSide, pictures: list[object]) -> object:
+    def count(self: model_module.ImageSide, pictures: list[object]) -> object:
         seen.append(len(pictures))
         return original(self, pictures)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(model_module.PictureSide, "__call__", count)
+    monkeypatch.setattr(model_module.ImageSide, "__call__", count)
     return seen
 
 
@@ -97,17 +98,17 @@ def test_embeddings_and_facts_are_those_of_the_files(model: Path, photos: Path, 
     index_folders(collection, [photos], model=model)
     paths = sorted(str(path) for path in photos.iterdir())
     store = LanceStore(Path(collection))
-    items = {item.entry.path: item for item in store.items([row.id for row in store.known()])}
+    items = {item.info.path: item for item in store.items([row.id for row in store.files()])}
     assert sorted(items) == paths
     wanted = Embedder.load(model, device="cpu").encode_images(paths)
     np.testing.assert_allclose(np.stack([items[path].embedding for path in paths]), wanted, atol=2e-3)
     assert np.abs(wanted[0] - wanted[1]).max() > 0.01
     big = items[str(photos / "big.jpg")]
-    assert (big.entry.width, big.entry.height, big.entry.format) == (600, 1000, "jpeg")
-    assert big.entry.date == datetime(2019, 7, 21, 13, 14, 15)
+    assert (big.info.width, big.info.height, big.info.format) == (600, 1000, "jpeg")
+    assert big.info.date == datetime(2019, 7, 21, 13, 14, 15)
     with Image.open(io.BytesIO(big.thumbnail)) as thumbnail:
         assert thumbnail.format == "JPEG" and thumbnail.size == (192, 320)
-    plain = items[str(photos / "000.png")].entry
+    plain = items[str(photos / "000.png")].info
     assert plain.date == datetime.fromtimestamp(int((photos / "000.png").stat().st_mtime))
     assert plain.size == (photos / "000.png").stat().st_size
     assert store.statistics().formats == {"gif": 1, "jpeg": 1, "png": 5, "tiff": 1, "webp": 1}
@@ -123,7 +124,7 @@ def test_heic_pictures_are_pictures_where_a_library_allows(
     opened = lingvis.Collection.open(collection)
     hits = opened.search(image=photos / "phone.HEIC", k=2)
     assert [Path(hit.path).name for hit in hits] == ["phone.HEIC", "000.png"]
-    assert hits[0].entry.format == "heif" and hits[0].entry.width == 48
+    assert hits[0].info.format == "heif" and hits[0].info.width == 48
 
 
 def test_broken_pictures_are_told_at_the_end(model: Path, photos: Path, collection: str) -> None:
@@ -136,7 +137,7 @@ def test_broken_pictures_are_told_at_the_end(model: Path, photos: Path, collecti
     assert {Path(path).name for path in report.broken} == {"cut.png", "empty.jpg", "text.jpg"}
     assert report.broken[str(photos / "empty.jpg")] == "the file is empty"
     (photos / "000.png").write_bytes(whole[:100])  # a good one breaks: what is stored of it is no longer true
-    indexer = Indexer(collection)
+    indexer = make_indexer(collection)
     assert len(indexer.run([photos]).broken) == 4
     assert "000.png" not in rows(collection)
     assert not indexer.run([photos]).broken  # not tried again before it changes
@@ -162,8 +163,8 @@ def test_content_that_changes_places_is_not_mixed_up(model: Path, photos: Path, 
 SCRIPT = """
 import sys
 from pathlib import Path
-from lingvis.collection.writer.indexer import index_folders
-index_folders(sys.argv[1], [Path(sys.argv[2])], model=Path(sys.argv[3]), batch_size=2, device="cpu")
+from lingvis import Collection
+Collection(sys.argv[1], model=sys.argv[3], device="cpu").add([sys.argv[2]], batch_size=2)
 """
 
 
@@ -212,7 +213,7 @@ def test_another_image_side_is_refused_and_rebuilt(
     assert opened.search("dog", lang="en", k=2)
 
 
-def test_notes_are_searched_and_follow_the_text_side(
+def test_captions_are_searched_and_follow_the_text_side(
     model: Path, photos: Path, collection: str, tmp_path: Path
 ) -> None:
     (photos / "000.txt").write_text("\ufeffa red dog\non the beach\n", encoding="utf-8")
@@ -220,8 +221,8 @@ def test_notes_are_searched_and_follow_the_text_side(
     (photos / "002.old.txt").write_text("no caption: old is no language", encoding="utf-8")
     index_folders(collection, [photos], model=model)
     opened = lingvis.Collection.open(collection)
-    hits = opened.search("das Haus", lang="de", in_captions=True)
-    assert [(hit.entry.note, hit.entry.lang) for hit in hits] == [
+    hits = opened.search("das Haus", lang="de", captions=True)
+    assert [(hit.info.caption, hit.info.lang) for hit in hits] == [
         ("das Haus", "de"),
         ("a red dog on the beach", "en"),
     ]
@@ -229,17 +230,17 @@ def test_notes_are_searched_and_follow_the_text_side(
     (photos / "000.txt").write_text("the house", encoding="utf-8")
     (photos / "001.de.txt").unlink()
     assert counts(index_folders(collection, [photos])) == (0, 2, 3, 0)
-    hits = opened.search("the house", lang="en", in_captions=True)
-    assert [hit.entry.note for hit in hits] == ["the house"]
+    hits = opened.search("the house", lang="en", captions=True)
+    assert [hit.info.caption for hit in hits] == ["the house"]
     assert hits[0].score == pytest.approx(1, abs=1e-3)
     other = make_model(tmp_path / "other", text_seed=1)  # the image side is the same
     changed = lingvis.Collection.open(collection, model=other)
     assert len(changed.search("the house", lang="en")) == 5
-    with pytest.raises(UserError, match=r"embedded by another text side; .*--model .*other"):
-        changed.search("the house", lang="en", in_captions=True)
+    with pytest.raises(UserError, match=r"encoded by another text side; .*--model .*other"):
+        changed.search("the house", lang="en", captions=True)
     (photos / "empty").mkdir()
     index_folders(collection, [photos / "empty"], model=other)
-    found = lingvis.Collection.open(collection).search("the house", lang="en", in_captions=True)
+    found = lingvis.Collection.open(collection).search("the house", lang="en", captions=True)
     assert found[0].score == pytest.approx(1, abs=1e-3)
 
 
@@ -283,9 +284,9 @@ def test_questions(model: Path, photos: Path, collection: str) -> None:
         (lambda: opened.search("  "), "nothing to search for"),
         (lambda: opened.search(), "nothing to search for"),
         (lambda: opened.search("a", lang="xx"), "does not know language 'xx'; it knows: de, en"),
-        (lambda: opened.search("a", k=0), "-k 1 or more"),
-        (lambda: opened.search("a", offset=-1), "--offset 0 or more"),
-        (lambda: opened.search("a", image=paths[0], weight=1.5), "weight 1.5"),
+        (lambda: opened.search("a", k=0), "k must be at least 1, got 0"),
+        (lambda: opened.search("a", offset=-1), "offset must be at least 0, got -1"),
+        (lambda: opened.search("a", image=paths[0], weight=1.5), "weight must be between .* got 1.5"),
         (lambda: opened.search(image="nothing.jpg"), "no such file"),
         (lambda: opened.similar("'"), "has no picture"),
     ]
@@ -297,14 +298,14 @@ def test_questions(model: Path, photos: Path, collection: str) -> None:
 def test_a_collection_needs_a_model_and_finds_it_again(
     model: Path, photos: Path, collection: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match="is new; say which model shall fill it with --model"):
+    with pytest.raises(UserError, match="is new, so name its model"):
         index_folders(collection, [photos])
     copy = Path(shutil.copytree(model, tmp_path / "copy"))
     index_folders(collection, [photos], model=copy)
     copy.rename(tmp_path / "elsewhere")
     opened = lingvis.Collection.open(collection)
     assert len(opened) == opened.statistics().pictures == 5
-    with pytest.raises(UserError, match=r"no longer at .*copy; say where it is with --model RUN"):
+    with pytest.raises(UserError, match=r"no longer at .*copy; name its folder as model"):
         opened.search("dog")
     assert lingvis.Collection.open(collection, model=tmp_path / "elsewhere").search("dog")
 
@@ -354,7 +355,7 @@ def test_the_command_line(
     (photos / "bad.jpg").write_bytes(b"")
     collections.index(collection, photos, model=model)
     assert "5 pictures; 5 added, 0 updated, 0 unchanged, 0 pruned" in (told := capsys.readouterr().out)
-    assert f"broken, left out: {photos / 'bad.jpg'}: the file is empty" in told
+    assert f"broken, skipped: {photos / 'bad.jpg'}: the file is empty" in told
     collections.index(collection, photos, prune=True, json=True)
     assert json.loads(capsys.readouterr().out)["unchanged"] == 5
     collections.search(collection, "ein Hund", k=2, offset=1, json=True)
@@ -394,7 +395,7 @@ def test_watching_tells_of_changes(
 
     monkeypatch.setattr("lingvis.collection.writer.indexer.time.sleep", change)
     with pytest.raises(KeyboardInterrupt):
-        watch_folders(
-            Indexer(collection, model=model), [photos], prune=True, tell=lambda r: told.append(counts(r))
+        lingvis.Collection(collection, model=model).watch(
+            [photos], prune=True, report=lambda report: told.append(counts(report))
         )
     assert told == [(5, 0, 0, 0), (1, 0, 5, 0), (0, 0, 5, 1)]

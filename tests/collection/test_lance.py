@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lingvis.collection.stores.contract import Filter, Item
 from lingvis.collection.stores.lance import store as lance
 from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.records import Filter, Item
 from lingvis.errors import UserError
 
 from .rows import HEADER, make_item
@@ -41,11 +41,12 @@ def test_an_index_is_built_beyond_the_limit_and_finds_the_same(
     store = LanceStore.create(tmp_path / "c.lv", HEADER.model_copy(update={"dim": dim}))
     with store.writing():
         store.upsert(
-            [Item(replace(ITEMS[1].entry, id=f"m{n}", path=f"/m/{n}"), draw(), b"", None) for n in range(600)]
+            [Item(replace(ITEMS[1].info, id=f"m{n}", path=f"/m/{n}"), draw(), b"", None) for n in range(600)]
         )
         store.maintain()
         assert not store._table.list_indices()
-        monkeypatch.setattr(lance, "EXACT_VALUES", 300 * dim)
+    store = LanceStore(tmp_path / "c.lv", exact_values=300 * dim)
+    with store.writing():
         monkeypatch.setattr(lance, "PARTITION", 200)
         store.maintain()
         assert [index.name for index in store._table.list_indices()] == ["embedding_3"]
@@ -54,8 +55,7 @@ def test_an_index_is_built_beyond_the_limit_and_finds_the_same(
     assert [index.name for index in store._table.list_indices()] == ["embedding_6"]
     queries = np.stack([draw() for _ in range(10)])
     indexed = store.search(queries, k=10, where=Filter())
-    monkeypatch.undo()
-    exact = store.search(queries, k=10, where=Filter())
+    exact = LanceStore(tmp_path / "c.lv").search(queries, k=10, where=Filter())
     shared = [len({h.id for h in a} & {h.id for h in b}) for a, b in zip(indexed, exact, strict=True)]
     assert sum(shared) >= 98
     np.testing.assert_allclose(indexed[0][0].score, exact[0][0].score, atol=1e-3)
@@ -67,7 +67,7 @@ def many(store: LanceStore, count: int, *, copies: int = 0) -> list[Item]:
     made = [
         replace(
             item,
-            entry=replace(item.entry, path=f"/p/{'few' if n % 50 == 0 else 'many'}/{n:04}"),
+            info=replace(item.info, path=f"/p/{'few' if n % 50 == 0 else 'many'}/{n:04}"),
             embedding=made[0].embedding if n < copies else item.embedding,
         )
         for n, item in enumerate(made)
@@ -81,14 +81,14 @@ def many(store: LanceStore, count: int, *, copies: int = 0) -> list[Item]:
 @pytest.fixture
 def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LanceStore:
     """An empty store that has an index of forty partitions from 800 rows on, of which two are looked into."""
-    for name, value in {"EXACT_VALUES": 0, "PARTITION": 20, "PROBED": 0, "PROBED_LEAST": 2}.items():
+    for name, value in {"PARTITION": 20, "PROBED": 0, "PROBED_LEAST": 2}.items():
         monkeypatch.setattr(lance, name, value)
-    return LanceStore.create(tmp_path / "indexed.lv", HEADER)
+    return LanceStore.create(tmp_path / "indexed.lv", HEADER, exact_values=0)
 
 
 def test_a_narrow_filter_finds_all_that_passes(indexed: LanceStore) -> None:
     made = many(indexed, 800)
-    few = {item.entry.id for item in made if "/few/" in item.entry.path}
+    few = {item.info.id for item in made if "/few/" in item.info.path}
     for number in range(10):
         query = make_item(number, seed=3).embedding
         (hits,) = indexed.search(query[None], k=20, where=Filter(folder="/p/few"))
@@ -98,7 +98,7 @@ def test_a_narrow_filter_finds_all_that_passes(indexed: LanceStore) -> None:
 def test_pages_of_the_index_never_overlap(indexed: LanceStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lance, "PROBED_LEAST", 20)
     made = many(indexed, 800, copies=40)
-    copies = {item.entry.id for item in made[:40]}
+    copies = {item.info.id for item in made[:40]}
     for size in (10, 48):
         found = [
             hit
@@ -138,10 +138,10 @@ def test_a_power_cut_costs_only_what_was_not_flushed(store: LanceStore, lost: st
         if lost == "all" or path.suffix == f".{lost}":
             path.write_bytes(b"")
     again = LanceStore(store.folder)
-    assert again.count() == len(list(again.known())) == COUNT
-    assert again.search(ITEMS[7].embedding[None], k=1, where=Filter())[0][0].id == ITEMS[7].entry.id
+    assert again.count() == len(list(again.files())) == COUNT
+    assert again.search(ITEMS[7].embedding[None], k=1, where=Filter())[0][0].id == ITEMS[7].info.id
     with again.writing():
-        assert len(list(again.known())) == COUNT
+        assert len(list(again.files())) == COUNT
         again.upsert([make_item(1000)])
         again._optimize()
     assert LanceStore(store.folder).count() == again.count() == store.count() == COUNT + 1
@@ -168,7 +168,7 @@ def test_merging_small_files_changes_nothing(store: LanceStore, monkeypatch: pyt
         assert store._table.stats()["fragment_stats"]["num_fragments"] < files
     for each in (store, reader):
         (hits,) = each.search(ITEMS[3].embedding[None], k=100, where=Filter())
-        assert {hit.id for hit in hits} == {item.entry.id for item in ITEMS} - {"0007"}
+        assert {hit.id for hit in hits} == {item.info.id for item in ITEMS} - {"0007"}
         assert len(hits) == COUNT - 1 and hits[0].id == "0003"
 
 

@@ -16,23 +16,17 @@ import lingvis
 from lingvis.collection.stores.lance.durable import one_writer
 from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.open import open_store
-from lingvis.collection.writer.indexer import (
-    EMPTY,
-    Indexer,
-    IndexReport,
-    OtherModelError,
-    index_folders,
-    watch_folders,
-)
-from lingvis.collection.writer.scan import Walk, walk
-from lingvis.data.regular import read_regular
+from lingvis.collection.writer.indexer import EMPTY, Indexer, IndexReport, OtherModelError, watch_folders
+from lingvis.collection.writer.scan import FolderScan, scan_folders
+from lingvis.data.images import read_regular
 from lingvis.errors import UserError
 
 from .conftest import make_model, make_pictures
+from .indexing import index_folders, make_indexer
 
 
 def names(collection: str) -> list[str]:
-    return sorted(Path(row.path).name for row in LanceStore(Path(collection)).known())
+    return sorted(Path(row.path).name for row in LanceStore(Path(collection)).files())
 
 
 def test_a_mistake_in_the_folders_costs_nothing(model: Path, photos: Path, collection: str) -> None:
@@ -78,14 +72,14 @@ def test_pictures_that_others_store_meanwhile_are_not_pruned(
     index_folders(collection, [photos], model=model)
     (photos / "000.png").unlink()
 
-    def late(folders: Sequence[Path]) -> Walk:
-        found = walk(folders)
+    def late(folders: Sequence[Path]) -> FolderScan:
+        found = scan_folders(folders)
         monkeypatch.undo()
         make_pictures(photos, 1, first=60)
         index_folders(collection, [photos])
         return found
 
-    monkeypatch.setattr("lingvis.collection.writer.indexer.walk", late)
+    monkeypatch.setattr("lingvis.collection.writer.indexer.scan_folders", late)
     assert index_folders(collection, [photos], prune=True).pruned == 1
     assert names(collection) == ["001.png", "002.png", "003.png", "004.png", "060.png"]
 
@@ -115,7 +109,7 @@ def test_a_file_that_cannot_be_read_keeps_its_row_and_is_tried_again(
     index_folders(collection, [photos], model=model)
     make_pictures(photos, 1, first=90)
     os.utime(photos / "000.png", (5, 5))
-    indexer = Indexer(collection)
+    indexer = make_indexer(collection)
 
     def away(path: str, limit: int) -> bytes:
         if path.endswith(("000.png", "090.png")):
@@ -150,7 +144,7 @@ def watch(
 
     monkeypatch.setattr("lingvis.collection.writer.indexer.time.sleep", rest)
     with pytest.raises(KeyboardInterrupt):
-        watch_folders(indexer, [folder], prune=True, tell=told.append)
+        watch_folders(indexer, [folder], prune=True, report=told.append)
     return told
 
 
@@ -168,7 +162,7 @@ def test_watching_outlasts_what_passes(
         lock.enter_context(one_writer(Path(collection)))
 
     told = watch(
-        Indexer(collection, model=model),
+        make_indexer(collection, model=model),
         photos,
         [
             lambda: photos.rename(away),
@@ -182,10 +176,10 @@ def test_watching_outlasts_what_passes(
         monkeypatch,
     )
     assert [(report.added, report.pruned, len(report.broken)) for report in told] == [(5, 0, 0), (1, 0, 1)]
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("lingvis: ")]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
     assert lines == [
-        f"lingvis: there is no folder {photos}; name the folders that hold the pictures (going on)",
-        f"lingvis: another process is writing to {collection}; wait until it has finished, or stop it (going on)",
+        f"note: there is no folder {photos}; name the folders that hold the pictures (still watching)",
+        f"note: another process is writing to {collection}; wait until it has finished, or stop it (still watching)",
     ]
 
 
@@ -194,20 +188,20 @@ def test_watching_rests_ten_times_as_long_as_looking_takes(
 ) -> None:
     rests: list[float] = []
 
-    def slowly(folders: Sequence[Path]) -> Walk:
+    def slowly(folders: Sequence[Path]) -> FolderScan:
         sleep(0.7)
-        return walk(folders)
+        return scan_folders(folders)
 
     def rest(seconds: float) -> None:
         rests.append(seconds)
         raise KeyboardInterrupt
 
-    indexer = Indexer(collection, model=model)
-    monkeypatch.setattr("lingvis.collection.writer.indexer.walk", slowly)
+    indexer = make_indexer(collection, model=model)
+    monkeypatch.setattr("lingvis.collection.writer.indexer.scan_folders", slowly)
     monkeypatch.setattr("lingvis.collection.writer.indexer.time.sleep", rest)
     with pytest.raises(KeyboardInterrupt):
-        watch_folders(indexer, [photos], prune=False, tell=lambda _: None)
-    assert 7 <= rests[0] == pytest.approx(10 * indexer.seconds_to_look)
+        watch_folders(indexer, [photos], prune=False, report=lambda _: None)
+    assert 7 <= rests[0] == pytest.approx(10 * indexer.seconds_to_scan)
 
 
 def test_watching_needs_the_lock_only_for_changes(
@@ -219,12 +213,12 @@ def test_watching_needs_the_lock_only_for_changes(
 ) -> None:
     with ExitStack() as lock:
         told = watch(
-            Indexer(collection, model=model),
+            make_indexer(collection, model=model),
             photos,
             [lambda: lock.enter_context(one_writer(Path(collection))), lambda: None],
             monkeypatch,
         )
-    assert len(told) == 1 and "lingvis: " not in capsys.readouterr().err
+    assert len(told) == 1 and "note: " not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("side", ["image_seed", "text_seed"])
@@ -232,7 +226,7 @@ def test_watching_ends_when_somebody_else_changes_the_model(
     model: Path, photos: Path, collection: str, tmp_path: Path, side: str
 ) -> None:
     (photos / "000.txt").write_text("a red dog")
-    indexer = Indexer(collection, model=model)
+    indexer = make_indexer(collection, model=model)
     indexer.run([photos])
     other = make_model(
         tmp_path / "other", image_seed=int(side == "image_seed"), text_seed=int(side == "text_seed")
@@ -249,7 +243,7 @@ def test_watching_ends_when_somebody_else_changes_the_model(
 
 def test_mistakes_end_watching_at_once(model: Path, photos: Path, collection: str) -> None:
     with pytest.raises(UserError, match="there is no folder"):
-        watch_folders(Indexer(collection, model=model), [photos / "typo"], prune=False, tell=print)
+        watch_folders(make_indexer(collection, model=model), [photos / "typo"], prune=False, report=print)
 
 
 def test_the_path_of_the_model_changes_only_where_it_is_lost(

@@ -18,15 +18,14 @@ import psycopg
 import pytest
 
 from lingvis.cli import main
-from lingvis.collection.stores.contract import Filter, Item
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.postgres import connection as postgres_connection
 from lingvis.collection.stores.postgres import hnsw as postgres_hnsw
 from lingvis.collection.stores.postgres import migrations as postgres_migrations
 from lingvis.collection.stores.postgres import search as postgres_search
-from lingvis.collection.stores.postgres import store as postgres
 from lingvis.collection.stores.postgres.address import is_postgres, parse
 from lingvis.collection.stores.postgres.store import PostgresStore
+from lingvis.collection.stores.records import Filter, Item
 from lingvis.errors import UserError
 
 from ..postgres import Server
@@ -74,7 +73,7 @@ def test_several_processes_write_at_once(database: str) -> None:
         assert writer.returncode == 0, err
         assert len(out.split()) == 30
     assert store.count() == 800
-    assert {row.id for row in store.known()} == {f"{number:04x}" for number in range(800)}
+    assert {row.id for row in store.files()} == {f"{number:04x}" for number in range(800)}
     (hits,) = store.search(make_item(650, seed=2).embedding[None], k=1, where=Filter())
     assert hits[0].id == f"{650:04x}"
 
@@ -90,7 +89,7 @@ def test_two_threads_that_meet_on_the_same_rows_both_get_through(database: str) 
             start.wait()
             for _ in range(10):
                 store.upsert(items[::order])
-                store.delete([item.entry.id for item in items[::order]])
+                store.delete([item.info.id for item in items[::order]])
                 store.upsert(items[::order])
 
     with ThreadPoolExecutor(2) as pool:
@@ -108,7 +107,7 @@ def test_a_killed_client_leaves_whole_batches_and_no_lock(database: str) -> None
     writer.send_signal(signal.SIGKILL)
     rest, _ = writer.communicate()
     acknowledged = 20 * (6 + len(rest.split()))
-    held = {row.id for row in store.known()}
+    held = {row.id for row in store.files()}
     assert {f"{number:04x}" for number in range(acknowledged)} <= held
     assert len(held) % 20 == 0
     for _ in range(100):  # the server notices that the client is gone when it has answered it
@@ -132,7 +131,7 @@ def test_a_killed_server_loses_nothing_and_clients_go_on(database: str, server: 
     server.kill()
     restart = threading.Timer(0.5, server.start)
     restart.start()
-    held = {row.id for row in store.known()}
+    held = {row.id for row in store.files()}
     assert {f"{number:04x}" for number in range(20 * 21)} <= held
     restart.join()
     _, err = writer.communicate(timeout=60)
@@ -166,7 +165,7 @@ def test_a_server_that_stays_away_gets_a_sentence(
         try:
             for action in (store.count, lambda: store.upsert([make_item(1)])):
                 with pytest.raises(
-                    UserError, match=r"went away and did not come back .* run the same command"
+                    UserError, match=r"went away and did not come back .* start it and try again"
                 ):
                     action()
             with pytest.raises(UserError, match=r"cannot connect to .*refused.*; check the address"):
@@ -226,7 +225,7 @@ def test_wrong_addresses_get_a_sentence_without_the_password(server: Server, dat
         server.address(
             "postgres", password=secret
         ): r"password authentication failed.*; give it in the address, in",
-        server.address("nowhere"): r'database "nowhere" does not exist\); make it, or name another',
+        server.address("nowhere"): r'database "nowhere" does not exist\); create it, or name another one',
         f"postgresql://u:{secret}@127.0.0.1:1/x": r"refused.*; check the address, and that the server runs",
         f"postgresql://u:{secret}@nothing.invalid/x": r"nothing.invalid.*; check the address",
         f"{database}?chair=1": "options that PostgreSQL does not know",
@@ -261,7 +260,7 @@ def test_rights_and_encodings_get_a_sentence(server: Server, database: str) -> N
     store = create_store(database, HEADER)
     with store.writing():
         store.upsert([make_item(3)])
-    with pytest.raises(UserError, match=r"has not the rights for this \(permission denied"):
+    with pytest.raises(UserError, match=r"lacks a permission \(permission denied"):
         open_store(reading)
     ask(
         database,
@@ -272,7 +271,7 @@ def test_rights_and_encodings_get_a_sentence(server: Server, database: str) -> N
     reader = open_store(reading)
     assert reader.search(make_item(3).embedding[None], k=1, where=Filter())[0][0].id == "0003"
     with reader.writing():
-        with pytest.raises(UserError, match=r"has not the rights .*permission denied for table"):
+        with pytest.raises(UserError, match=r"lacks a permission .*permission denied for table"):
             reader.upsert([make_item(4)])
         reader.maintain()  # is the owner's work: passed over
     ask(server.address("postgres"), "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
@@ -313,13 +312,13 @@ def indexed(database: str, monkeypatch: pytest.MonkeyPatch) -> tuple[PostgresSto
         ),
     )
     store = PostgresStore.create(parse(database), HEADER)
-    entry = make_item(0).entry
+    entry = make_item(0).info
     with store.writing():
         store.upsert(
             [
                 Item(
                     replace(
-                        entry, id=f"{n:04x}", path=f"/m/{n % 100}/{n}", size=n, note="x" if n % 2 else None
+                        entry, id=f"{n:04x}", path=f"/m/{n % 100}/{n}", size=n, caption="x" if n % 2 else None
                     ),
                     vector,
                     b"",
@@ -330,7 +329,7 @@ def indexed(database: str, monkeypatch: pytest.MonkeyPatch) -> tuple[PostgresSto
         )
         store.maintain()
     assert hnsw_indexes(database) == []
-    monkeypatch.setattr(postgres, "EXACT_VALUES", 2000 * DIM)
+    store = PostgresStore(parse(database), exact_values=2000 * DIM)
     store.maintain()
     return store, draw
 
@@ -444,7 +443,7 @@ def test_pages_from_the_index_do_not_overlap(indexed: tuple[PostgresStore, Any])
     twins = [
         replace(
             make_item(0),
-            entry=replace(make_item(0).entry, id=f"t{n}", path=f"/t/{9 - n}"),
+            info=replace(make_item(0).info, id=f"t{n}", path=f"/t/{9 - n}"),
             embedding=query[0],
         )
         for n in range(9)
@@ -452,7 +451,7 @@ def test_pages_from_the_index_do_not_overlap(indexed: tuple[PostgresStore, Any])
     store.upsert(twins)
     pages = [store.search(query, k=2, offset=offset, where=Filter())[0] for offset in range(0, 50, 2)]
     paths = [hit.path for page in pages for hit in page]
-    assert paths[:9] == sorted(item.entry.path for item in twins)
+    assert paths[:9] == sorted(item.info.path for item in twins)
     assert len(paths) == len(set(paths)) == 50
 
 
@@ -465,7 +464,7 @@ def test_pages_of_any_size_give_one_order(
     item = make_item(0)
     store.upsert(  # more than there are candidates: the index gives some of them
         [
-            replace(item, entry=replace(item.entry, id=f"t{n}", path=f"/t/{n}"), embedding=query[0])
+            replace(item, info=replace(item.info, id=f"t{n}", path=f"/t/{n}"), embedding=query[0])
             for n in range(copies)
         ]
     )
@@ -514,9 +513,7 @@ def test_a_full_pool_is_waited_for_and_kept(database: str, monkeypatch: pytest.M
         monkeypatch.setattr(postgres_connection, "PATIENCE", 0.2)
         slow = [threads.submit(sleep, 1.0) for _ in range(2)]
         assert begun.acquire(timeout=10) and begun.acquire(timeout=10)
-        with pytest.raises(
-            UserError, match=r"was too busy for .*all 2 are in use\); run the same command again"
-        ):
+        with pytest.raises(UserError, match=r"was too busy for .*all 2 are in use\); try again"):
             store.count()
     assert store.count() == 0 and pool._pool is inner
 
@@ -541,8 +538,8 @@ def test_an_index_that_a_kill_left_unfinished_is_built_again(
 
 
 def test_the_index_is_built_when_the_load_is_over(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "EXACT_VALUES", 10 * DIM)
-    store, other = create_store(database, HEADER), open_store(database)
+    store = create_store(database, HEADER, exact_values=10 * DIM)
+    other = open_store(database, exact_values=10 * DIM)
     items = [make_item(number) for number in range(80)]
     with contextlib.suppress(KeyboardInterrupt), store.writing():
         store.upsert(items[:20])
@@ -565,13 +562,15 @@ def test_the_index_is_built_when_the_load_is_over(database: str, monkeypatch: py
 
 
 def test_no_rebuild_while_the_index_is_built(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "EXACT_VALUES", 0)
-    store = create_store(database, HEADER)
+    store = create_store(database, HEADER, exact_values=0)
     store.upsert([make_item(1)])
     told: list[str] = []
 
     def build(*_: object, **__: object) -> None:
-        for action in (lambda: create_store(database, HEADER), lambda: open_store(database).maintain()):
+        for action in (
+            lambda: create_store(database, HEADER),
+            lambda: open_store(database, exact_values=0).maintain(),
+        ):
             try:
                 action()
                 told.append("done")
@@ -638,7 +637,7 @@ def test_two_whole_commands_fill_one_collection(model: Path, tmp_path: Path, dat
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
         assert json.loads(out)["added"] == 4
-    paths = [row.path for row in open_store(database).known()]
+    paths = [row.path for row in open_store(database).files()]
     assert sorted(paths) == sorted(str(tmp_path / str(n // 4) / f"{n:03}.png") for n in range(8))
 
 

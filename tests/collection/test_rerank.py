@@ -17,15 +17,17 @@ from PIL import Image
 
 import lingvis
 from lingvis.cli.collections import search
-from lingvis.collection.rerank import second_model as rerank_module
-from lingvis.collection.rerank.second_model import Reranker, both
-from lingvis.collection.stores.contract import Hit
-from lingvis.collection.writer.indexer import index_folders
+from lingvis.collection.query.query import Query
+from lingvis.collection.query.vectors import QueryVectors
+from lingvis.collection.rerank.base import RerankContext
+from lingvis.collection.rerank.second_model import SecondModel, joint_scores
+from lingvis.collection.stores.records import Hit
 from lingvis.errors import UserError
 from lingvis.features.encode import Kind
 from lingvis.model.embedder import Embedder
 
 from .conftest import make_model, make_pictures
+from .indexing import index_folders
 
 TEXTS = ["a red dog on the beach", "the house"]
 QUESTION = "a red house"
@@ -88,7 +90,7 @@ def test_the_order_and_the_scores_are_those_of_both_models(
 ) -> None:
     run = make_scan(tmp_path / "run", recipe_name=recipe)
     plain = opened.search(QUESTION, lang="en")
-    hits = opened.search(QUESTION, lang="en", rerank=Reranker.load(run))
+    hits = opened.search(QUESTION, lang="en", rerank=SecondModel.load(run))
     expected = joint(plain, run)
     assert {hit.path: hit.score for hit in hits} == pytest.approx(
         expected, abs=0.05
@@ -96,7 +98,7 @@ def test_the_order_and_the_scores_are_those_of_both_models(
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert paths(hits) != paths(plain)
     assert [hit.rank for hit in hits] == list(range(1, 8))
-    several = opened.search([QUESTION, "the dog"], lang="en", rerank=Reranker.load(run))
+    several = opened.search([QUESTION, "the dog"], lang="en", rerank=SecondModel.load(run))
     found = opened.search([QUESTION, "the dog"], lang="en")
     assert {hit.path: hit.score for hit in several} == pytest.approx(
         joint(found, run, QUESTION, "the dog"), abs=0.05
@@ -106,16 +108,16 @@ def test_the_order_and_the_scores_are_those_of_both_models(
 def test_scores_that_are_all_equal_leave_the_order_to_the_other_model() -> None:
     equal, other = np.full(3, 0.3, np.float32), np.array([1, 3, 2], np.float32)
     expected = (other - 2) / np.sqrt(2 / 3) / 2
-    np.testing.assert_allclose(both(equal, other), expected, rtol=1e-6)
-    np.testing.assert_allclose(both(other, equal), expected, rtol=1e-6)
-    np.testing.assert_array_equal(both(equal[:1], other[:1]), [0.0])
+    np.testing.assert_allclose(joint_scores(equal, other), expected, rtol=1e-6)
+    np.testing.assert_allclose(joint_scores(other, equal), expected, rtol=1e-6)
+    np.testing.assert_array_equal(joint_scores(equal[:1], other[:1]), [0.0])
 
 
 def test_only_the_first_are_reordered_and_pages_do_not_overlap(
     opened: lingvis.Collection, scan: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rerank_module, "TOP", 4)
-    reranker = Reranker.load(scan)
+    monkeypatch.setattr(SecondModel, "block", 4)
+    reranker = SecondModel.load(scan)
     plain = opened.search(QUESTION, lang="en")
     whole = opened.search(QUESTION, lang="en", rerank=reranker)
     assert reranker.effort.pictures == 4
@@ -135,18 +137,18 @@ def test_only_the_first_are_reordered_and_pages_do_not_overlap(
 def test_each_content_is_computed_once(
     opened: lingvis.Collection, scan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ask(reranker: Reranker) -> tuple[int, dict[str, float]]:
+    def ask(reranker: SecondModel) -> tuple[int, dict[str, float]]:
         hits = opened.search(QUESTION, lang="en", rerank=reranker)
         return reranker.effort.computed, {Path(hit.path).name: hit.score for hit in hits}
 
     cache, photos = tmp_path / "kept", tmp_path / "photos"
-    first = Reranker.load(scan, cache=cache)
+    first = SecondModel.load(scan, cache=cache)
     computed, scores = ask(first)
     assert computed == first.effort.pictures == 7
     assert ask(first) == (0, scores)
     with monkeypatch.context() as patch:  # a later process needs no backbone
-        patch.setattr("lingvis.collection.rerank.pictures.PictureSide", None)
-        assert ask(Reranker.load(scan, cache=cache)) == (0, scores)
+        patch.setattr("lingvis.collection.rerank.pictures.ImageSide", None)
+        assert ask(SecondModel.load(scan, cache=cache)) == (0, scores)
 
     os.utime(photos / "001.png", (5, 5))  # touched, the same content
     assert ask(first) == (0, scores)
@@ -161,20 +163,20 @@ def test_each_content_is_computed_once(
     assert len(files) == 8
     files[0].write_bytes(files[0].read_bytes()[:100])  # damaged: computed again, and mended
     files[1].write_bytes(b"")
-    assert ask(Reranker.load(scan, cache=cache)) in ((1, changed), (2, changed))
-    assert ask(Reranker.load(scan, cache=cache)) == (0, changed)
-    other = Reranker.load(make_scan(tmp_path / "other_run", recipe_name="scan_i2t"), cache=cache)
+    assert ask(SecondModel.load(scan, cache=cache)) in ((1, changed), (2, changed))
+    assert ask(SecondModel.load(scan, cache=cache)) == (0, changed)
+    other = SecondModel.load(make_scan(tmp_path / "other_run", recipe_name="scan_i2t"), cache=cache)
     assert ask(other)[0] == 0  # the same image side
     weights = Embedder.load(scan, device="cpu")
     weights.model.image.encoder.linear.bias.data += 1  # type: ignore[union-attr, operator]
-    assert ask(Reranker(weights, cache=cache))[0] == 7
+    assert ask(SecondModel(weights, cache=cache))[0] == 7
 
 
 def test_a_cache_that_cannot_be_written_does_no_harm(
     opened: lingvis.Collection, scan: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("no folder")
-    reranker = Reranker.load(scan, cache=tmp_path / "file")
+    reranker = SecondModel.load(scan, cache=tmp_path / "file")
     hits = opened.search(QUESTION, lang="en", rerank=reranker)
     assert len(hits) == reranker.effort.computed == 7
     assert opened.search(QUESTION, lang="en", rerank=reranker) == hits
@@ -184,7 +186,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(
 def test_files_that_are_gone_are_judged_by_their_thumbnails(
     opened: lingvis.Collection, scan: Path, tmp_path: Path
 ) -> None:
-    reranker = Reranker.load(scan)
+    reranker = SecondModel.load(scan)
     plain = opened.search(QUESTION, lang="en")
     opened.search(QUESTION, lang="en", rerank=reranker)
     gone, damaged = tmp_path / "photos" / "002.png", tmp_path / "photos" / "003.png"
@@ -202,9 +204,11 @@ def test_files_that_are_gone_are_judged_by_their_thumbnails(
     assert {hit.path: hit.score for hit in hits} == pytest.approx(expected, abs=0.05)
     opened.search(QUESTION, lang="en", rerank=reranker)
     assert reranker.effort.computed == 0
-    left = reranker.order(hits, [QUESTION], ["en"], lambda id: None)
+    vectors = QueryVectors([])
+    context = RerankContext(Query([QUESTION]), ["en"], vectors, lambda id: None, lambda ids: {})
+    left = reranker.order(hits, context)
     assert {hit.path for hit in left} == set(expected) - {str(gone), str(damaged)}
-    assert reranker.order([], [QUESTION], ["en"], lambda id: None) == []
+    assert reranker.order([], context) == []
 
 
 @pytest.mark.parametrize(
@@ -212,40 +216,40 @@ def test_files_that_are_gone_are_judged_by_their_thumbnails(
     [
         (
             {"text": "das Haus", "lang": "de"},
-            "the question is in de, but the model that re-ranks, scan, knows en",
+            "the query is in de, but the model that re-ranks, scan, knows en",
         ),
         (
             {"text": "a dog", "lang": "en", "image": "x.png"},
-            "--rerank compares pictures with words; give words",
+            "rerank compares pictures with words; give words",
         ),
-        ({"text": " "}, "give words, and no --image"),
-        ({"text": "a dog", "lang": "en", "in_captions": True}, "--captions with captions; leave one"),
-        ({"text": "a dog", "lang": "en", "k": 0}, "cannot give 0 results"),
+        ({"text": " "}, "give words, and no image"),
+        ({"text": "a dog", "lang": "en", "captions": True}, "captions with captions; leave one"),
+        ({"text": "a dog", "lang": "en", "k": 0}, "k must be at least 1, got 0"),
     ],
 )
 def test_what_cannot_be_reranked_is_refused(
     opened: lingvis.Collection, scan: Path, asked: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(UserError) as caught:
-        opened.search(**asked, rerank=Reranker.load(scan))
+        opened.search(**asked, rerank=SecondModel.load(scan))
     assert sentence in str(caught.value)
 
 
 def test_two_orders_at_once_are_refused(opened: lingvis.Collection, scan: Path) -> None:
-    with pytest.raises(UserError, match="--rerank and --consistency learned both"):
+    with pytest.raises(UserError, match="rerank and consistency learned both"):
         opened.search(
             QUESTION,
             lang="en",
             translator=lambda text, source, target: text,
             consistency="learned",
-            rerank=Reranker.load(scan),
+            rerank=SecondModel.load(scan),
         )
 
 
 def test_models_of_regions_are_refused(tmp_path: Path) -> None:
     run = make_scan(tmp_path / "run", kind="region")
     with pytest.raises(UserError, match="model run compares regions, and the pictures of a collection have"):
-        Reranker.load(run)
+        SecondModel.load(run)
 
 
 def test_no_collection_is_filled_by_a_model_without_an_index(
@@ -258,7 +262,7 @@ def test_no_collection_is_filled_by_a_model_without_an_index(
 
 def test_a_model_of_one_vector_reranks_too(opened: lingvis.Collection, model: Path) -> None:
     plain = opened.search(QUESTION, lang="en")
-    again = opened.search(QUESTION, lang="en", rerank=Reranker.load(model))
+    again = opened.search(QUESTION, lang="en", rerank=SecondModel.load(model))
     assert paths(again) == paths(plain)
     np.testing.assert_allclose([hit.score for hit in again], list(joint(plain, model).values()), atol=0.05)
 
@@ -266,7 +270,7 @@ def test_a_model_of_one_vector_reranks_too(opened: lingvis.Collection, model: Pa
 def test_the_command_line_tells_what_it_took(
     opened: lingvis.Collection, scan: Path, collection: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    expected = opened.search(QUESTION, lang="en", k=3, rerank=Reranker.load(scan))
+    expected = opened.search(QUESTION, lang="en", k=3, rerank=SecondModel.load(scan))
     search(collection, QUESTION, lang="en", k=3, rerank=scan, json=True)
     printed = json.loads(capsys.readouterr().out)
     assert [hit["path"] for hit in printed["hits"]] == paths(expected)

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lingvis.collection.stores.contract import Entry, Filter, Store
-from lingvis.collection.stores.lance import store as lance
+from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.open import create_store, open_store, store_exists
-from lingvis.collection.stores.postgres import store as postgres
+from lingvis.collection.stores.postgres.store import PostgresStore
+from lingvis.collection.stores.records import Filter, PictureInfo
 from lingvis.errors import UserError
 
 from ..postgres import Server
@@ -49,7 +49,7 @@ def store(address: str) -> Store:
     return made
 
 
-def passes(entry: Entry, where: Filter) -> bool:
+def passes(entry: PictureInfo, where: Filter) -> bool:
     return (
         (where.folder is None or entry.path.startswith(where.folder + "/"))
         and (where.after is None or entry.date >= where.after)
@@ -66,7 +66,7 @@ FILTERS = [
     Filter(folder="/p/it"),
     Filter(folder="/p/it's/deep_%"),
     Filter(after=datetime(2020, 1, 11), before=datetime(2020, 2, 1)),
-    Filter(after=ITEMS[10].entry.date, before=ITEMS[10].entry.date),
+    Filter(after=ITEMS[10].info.date, before=ITEMS[10].info.date),
     Filter(min_size=900, max_size=3000, format="png"),
     Filter(format="x' OR '1'='1"),
 ]
@@ -74,13 +74,10 @@ FILTERS = [
 
 @pytest.mark.parametrize("engine", [False, True], ids=["exact", "engine"])
 @pytest.mark.parametrize("captions", [False, True], ids=["pictures", "captions"])
-def test_search_is_that_of_a_naive_loop(
-    engine: bool, captions: bool, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_search_is_that_of_a_naive_loop(engine: bool, captions: bool, store: Store, address: str) -> None:
     if engine:
-        monkeypatch.setattr(lance, "EXACT_VALUES", 0)
-        monkeypatch.setattr(postgres, "EXACT_VALUES", 0)
-        if isinstance(store, postgres.PostgresStore):  # LanceDB's engine answers without an index, too
+        store = open_store(address, exact_values=0)
+        if isinstance(store, PostgresStore):  # LanceDB's engine answers without an index, too
             store.maintain()
     queries = np.stack([unit(np.random.default_rng(1000 + number)) for number in range(3)])
     for where in FILTERS:
@@ -89,14 +86,14 @@ def test_search_is_that_of_a_naive_loop(
             for query, hits in zip(queries, found, strict=True):
                 scored = []
                 for item in ITEMS:
-                    vector = item.note_embedding if captions else item.embedding
-                    if vector is not None and passes(item.entry, where):
+                    vector = item.caption_embedding if captions else item.embedding
+                    if vector is not None and passes(item.info, where):
                         scored.append(
-                            (float(sum(a * b for a, b in zip(query, vector, strict=True))), item.entry)
+                            (float(sum(a * b for a, b in zip(query, vector, strict=True))), item.info)
                         )
                 scored.sort(key=lambda pair: -pair[0])
                 expected = scored[offset : offset + k]
-                assert [hit.entry for hit in hits] == [entry for _, entry in expected], (where, k, offset)
+                assert [hit.info for hit in hits] == [entry for _, entry in expected], (where, k, offset)
                 np.testing.assert_allclose([h.score for h in hits], [s for s, _ in expected], atol=1e-5)
                 assert [hit.rank for hit in hits] == [offset + 1 + place for place in range(len(expected))]
 
@@ -105,42 +102,42 @@ def test_rows_come_back_as_they_went_in(address: str, store: Store) -> None:
     again = open_store(address)
     assert again.header == HEADER
     assert again.count() == COUNT
-    found = {item.entry.id: item for item in again.items([item.entry.id for item in ITEMS])}
+    found = {item.info.id: item for item in again.items([item.info.id for item in ITEMS])}
     for item in ITEMS:
-        other = found[item.entry.id]
-        assert (other.entry, other.thumbnail) == (item.entry, item.thumbnail)
+        other = found[item.info.id]
+        assert (other.info, other.thumbnail) == (item.info, item.thumbnail)
         np.testing.assert_array_equal(other.embedding, item.embedding)
-        assert (other.note_embedding is None) == (item.note_embedding is None)
-    assert again.entry("0003") == ITEMS[3].entry
+        assert (other.caption_embedding is None) == (item.caption_embedding is None)
+    assert again.info("0003") == ITEMS[3].info
     assert again.thumbnail("0003") == ITEMS[3].thumbnail
-    assert again.entry("' OR 1=1 --") is None
+    assert again.info("' OR 1=1 --") is None
     assert again.thumbnail("nothing") is None
     assert again.items([]) == again.items(["nothing"]) == []
     for captions in (False, True):
-        held = {i.entry.id: i.note_embedding if captions else i.embedding for i in ITEMS}
+        held = {i.info.id: i.caption_embedding if captions else i.embedding for i in ITEMS}
         vectors = again.vectors([*held, "nothing"], captions=captions)
         assert vectors.keys() == {id for id, vector in held.items() if vector is not None}
         for id, vector in vectors.items():
             np.testing.assert_array_equal(vector, held[id])
     assert again.vectors([]) == {}
-    known = sorted((row.id, row.hash, row.note) for row in again.known())
-    assert known == [(i.entry.id, i.entry.hash, i.entry.note) for i in ITEMS]
+    known = sorted((row.id, row.hash, row.caption) for row in again.files())
+    assert known == [(i.info.id, i.info.hash, i.info.caption) for i in ITEMS]
     numbers = again.statistics()
-    assert (numbers.pictures, numbers.notes, numbers.bytes) == (60, 15, 100 * sum(range(60)))
+    assert (numbers.pictures, numbers.captions, numbers.bytes) == (60, 15, 100 * sum(range(60)))
     assert numbers.formats == {"jpeg": 30, "png": 30}
-    assert (numbers.first, numbers.last) == (ITEMS[0].entry.date, ITEMS[-1].entry.date)
+    assert (numbers.first, numbers.last) == (ITEMS[0].info.date, ITEMS[-1].info.date)
 
 
 def test_strange_characters_come_back_as_they_went_in(store: Store) -> None:
     text = "null \0, escape \x1b and \x1b0000, percent %s %(a)s, quotes ' \" \\, \U0001f600, \u202eright"
-    odd = replace(ITEMS[4], entry=replace(ITEMS[4].entry, id="odd", path=f"/odd/{text[9:]}", note=text))
+    odd = replace(ITEMS[4], info=replace(ITEMS[4].info, id="odd", path=f"/odd/{text[9:]}", caption=text))
     with store.writing():
         store.upsert([odd])
-    assert store.entry("odd") == odd.entry
-    assert next(row.note for row in store.known() if row.id == "odd") == text
+    assert store.info("odd") == odd.info
+    assert next(row.caption for row in store.files() if row.id == "odd") == text
     (hits,) = store.search(ITEMS[4].embedding[None], k=2, where=Filter(folder="/odd"))
-    assert [hit.entry for hit in hits] == [odd.entry]
-    assert store.entry("a\0b") is None
+    assert [hit.info for hit in hits] == [odd.info]
+    assert store.info("a\0b") is None
 
 
 def test_rows_are_replaced_and_dropped(store: Store) -> None:
@@ -160,14 +157,12 @@ def test_rows_are_replaced_and_dropped(store: Store) -> None:
 
 
 def test_equal_scores_are_paged_without_overlap(store: Store) -> None:
-    twins = [
-        replace(ITEMS[0], entry=replace(ITEMS[0].entry, id=f"t{n}", path=f"/t/{9 - n}")) for n in range(9)
-    ]
+    twins = [replace(ITEMS[0], info=replace(ITEMS[0].info, id=f"t{n}", path=f"/t/{9 - n}")) for n in range(9)]
     with store.writing():
         store.upsert(twins)
     query = ITEMS[0].embedding[None]
     pages = [store.search(query, k=2, offset=offset, where=Filter())[0] for offset in range(0, 10, 2)]
-    assert [hit.path for page in pages for hit in page] == sorted([i.entry.path for i in [*twins, ITEMS[0]]])
+    assert [hit.path for page in pages for hit in page] == sorted([i.info.path for i in [*twins, ITEMS[0]]])
 
 
 def test_an_empty_collection_finds_nothing(address: str) -> None:
@@ -178,12 +173,12 @@ def test_an_empty_collection_finds_nothing(address: str) -> None:
     assert store.search(ITEMS[0].embedding[None], k=5, where=Filter()) == [[]]
     assert store.search(ITEMS[0].embedding[None], k=5, where=Filter(format="png"), captions=True) == [[]]
     assert store.statistics().first is None
-    assert list(store.known()) == []
+    assert list(store.files()) == []
 
 
 READER = """
 import sys, numpy as np
-from lingvis.collection.stores.contract import Filter
+from lingvis.collection.stores.records import Filter
 from lingvis.collection.stores.open import open_store
 store = open_store(sys.argv[1])
 for line in sys.stdin:

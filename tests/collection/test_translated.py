@@ -14,13 +14,13 @@ import pytest
 from lingvis.cli import main
 from lingvis.collection.binding import describe
 from lingvis.collection.collection import Collection
-from lingvis.collection.query.question import Question
 from lingvis.collection.query.translate import in_all_languages
-from lingvis.collection.rerank.learned_consistency import rerank
-from lingvis.collection.stores.contract import Filter, Floats, Hit, Item
+from lingvis.collection.query.vectors import QueryVectors
+from lingvis.collection.rerank.learned_consistency import rescored
 from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.records import Filter, Floats, Hit, Item
 from lingvis.errors import UserError
-from lingvis.evaluation.clc.consistency import FILE, LearnedConsistency
+from lingvis.evaluation.clc.learned import FILE, LearnedConsistency
 from lingvis.model.embedder import Embedder
 from lingvis.text.translators.contract import TRANSLATORS
 
@@ -110,12 +110,12 @@ def naive(
 ) -> list[tuple[str, float]]:
     """(path, score) of everything: CLC-A in blocks, CLC-C within; asked: unit vectors by language."""
     together = np.mean(list(asked.values()), axis=0)
-    order = sorted(items, key=lambda item: (-float(item.embedding @ together), item.entry.path))
+    order = sorted(items, key=lambda item: (-float(item.embedding @ together), item.info.path))
     found: list[tuple[str, float]] = []
     for start in range(0, len(order), BLOCK):
         block = [
             (
-                item.entry.path,
+                item.info.path,
                 naive_score(learned, {lang: float(item.embedding @ query) for lang, query in asked.items()}),
             )
             for item in order[start : start + BLOCK]
@@ -135,7 +135,7 @@ def assert_same(hits: Sequence[Hit], expected: Sequence[tuple[str, float]], firs
 
 
 def by_id(items: Sequence[Item]) -> dict[str, Floats]:
-    return {item.entry.id: item.embedding for item in items}
+    return {item.info.id: item.embedding for item in items}
 
 
 def test_every_page_is_cut_from_one_order(opened: Collection, items: list[Item]) -> None:
@@ -172,11 +172,11 @@ def test_a_perceptron_that_has_learnt_nothing_keeps_the_order_of_the_mean(
     mean = opened.search("a red dog", lang="en", translator=PhraseBook(), k=BLOCK)
     asked = vectors(opened, PHRASES[0])
     start = LearnedConsistency.start(LANGS)
-    again = rerank(mean[::-1], by_id(items), asked, start)
+    again = rescored(mean[::-1], by_id(items), asked, start)
     assert [hit.id for hit in again] == [hit.id for hit in mean]
-    there = rerank(mean, by_id(items[:100]), asked, start)  # the others were deleted meanwhile
-    assert {hit.id for hit in there} == {hit.id for hit in mean} & {item.entry.id for item in items[:100]}
-    assert rerank(mean, {}, asked, start) == []
+    there = rescored(mean, by_id(items[:100]), asked, start)  # the others were deleted meanwhile
+    assert {hit.id for hit in there} == {hit.id for hit in mean} & {item.info.id for item in items[:100]}
+    assert rescored(mean, {}, asked, start) == []
 
 
 def test_copies_of_a_picture_have_one_score_and_are_ordered_by_path(
@@ -184,10 +184,10 @@ def test_copies_of_a_picture_have_one_score_and_are_ordered_by_path(
 ) -> None:
     for number, count in enumerate(range(3, 60)):
         copies = [replace(item, embedding=items[number].embedding) for item in items[:count]]
-        hits = [Hit(1, 0.0, item.entry) for item in copies]
-        found = rerank(hits, by_id(copies), vectors(opened, PHRASES[0]), weights(seed=number))
+        hits = [Hit(1, 0.0, item.info) for item in copies]
+        found = rescored(hits, by_id(copies), vectors(opened, PHRASES[0]), weights(seed=number))
         assert len({hit.score for hit in found}) == 1
-        assert [hit.path for hit in found] == sorted(item.entry.path for item in copies)
+        assert [hit.path for hit in found] == sorted(item.info.path for item in copies)
 
 
 def test_a_language_that_cannot_be_had_counts_as_the_mean_of_the_others(
@@ -210,12 +210,14 @@ def test_a_language_that_cannot_be_had_counts_as_the_mean_of_the_others(
 def test_filters_and_captions_hold_for_the_learnt_order(opened: Collection, items: list[Item]) -> None:
     asked = vectors(opened, PHRASES[0])
     how = {"lang": "en", "translator": PhraseBook(), "consistency": "learned", "k": ROWS}
-    some = [item for item in items if item.entry.format == "png"]
+    some = [item for item in items if item.info.format == "png"]
     assert_same(opened.search("a red dog", where=Filter(format="png"), **how), naive(some, asked, weights()))  # type: ignore[arg-type]
     noted = [
-        replace(item, embedding=item.note_embedding) for item in items if item.note_embedding is not None
+        replace(item, embedding=item.caption_embedding)
+        for item in items
+        if item.caption_embedding is not None
     ]
-    assert_same(opened.search("a red dog", in_captions=True, **how), naive(noted, asked, weights()))  # type: ignore[arg-type]
+    assert_same(opened.search("a red dog", captions=True, **how), naive(noted, asked, weights()))  # type: ignore[arg-type]
 
 
 def test_several_sentences_and_a_picture_in_each_language(
@@ -224,12 +226,12 @@ def test_several_sentences_and_a_picture_in_each_language(
     first, second = (vectors(opened, phrase) for phrase in PHRASES)
     second["fr"] = (second["en"] + second["de"]) / np.float32(2)
     words = {lang: unit(first[lang] + second[lang]) for lang in LANGS}
-    asked = Question([first, {lang: second[lang] for lang in ("en", "de")}]).by_language(LANGS)
+    asked = QueryVectors([first, {lang: second[lang] for lang in ("en", "de")}]).by_language(LANGS)
     assert list(asked) == list(LANGS)
     for lang in LANGS:
         np.testing.assert_allclose(asked[lang], words[lang], atol=1e-6)
     picture = unit(items[0].embedding)
-    both = Question([first], picture * 3, weight=0.3).by_language(["fr", "en", "es"])
+    both = QueryVectors([first], picture * 3, weight=0.3).by_language(["fr", "en", "es"])
     assert list(both) == ["fr", "en"]
     np.testing.assert_allclose(both["fr"], unit(0.3 * first["fr"] + 0.7 * picture), atol=1e-6)
     (path,) = make_pictures(tmp_path, 1)
@@ -238,7 +240,7 @@ def test_several_sentences_and_a_picture_in_each_language(
         ["a red dog", "the house"], image=path, weight=0.8, lang="en",
         translator=PhraseBook(), consistency="learned", k=BLOCK,
     )  # fmt: skip
-    by_path = {item.entry.path: item.embedding for item in items}
+    by_path = {item.info.path: item.embedding for item in items}
     for hit in hits[::20]:
         scores = {lang: float(by_path[hit.path] @ unit(0.8 * words[lang] + 0.2 * seen)) for lang in LANGS}
         assert hit.score == pytest.approx(naive_score(weights(), scores), abs=1e-4)
@@ -268,17 +270,19 @@ def test_what_cannot_be_done_is_told(run: Path, photos_lv: Path, tmp_path: Path)
     assert len(ask()) == 10
     with pytest.raises(UserError, match="unknown consistency 'median'; choose one of: learned, mean"):
         ask(consistency="median")
-    with pytest.raises(UserError, match="name a translator with --translator"):
+    with pytest.raises(UserError, match="name a translator"):
         ask(translator=None)
-    with pytest.raises(UserError, match=r"cannot give 10 results from place -3 on"):
+    with pytest.raises(UserError, match="offset must be at least 0, got -3"):
         ask(offset=-3)
-    with pytest.raises(UserError, match="cannot give -5 results from place 0 on"):
+    with pytest.raises(UserError, match="k must be at least 1, got -5"):
         ask(k=-5)
     (path,) = make_pictures(tmp_path, 1)
     with pytest.raises(UserError, match="there are no words"):
         ask(None, image=path)
     weights(["en", "de"]).save(copy)
-    with pytest.raises(UserError, match=r"a question in fr, but .* fitted for de, en; ask in one of these"):
+    with pytest.raises(
+        UserError, match=r"the query is in fr, but .* fitted for de, en; search in one of these"
+    ):
         ask("un chien rouge", lang="fr")
     assert len(ask()) == 10
     shutil.copy(run / FILE, other / FILE)
@@ -302,4 +306,4 @@ def test_the_command_asks_in_the_learnt_way(
     with pytest.raises(SystemExit) as ended:
         main(question)
     assert ended.value.code == 2
-    assert "name a translator with --translator" in capsys.readouterr().err
+    assert "name a translator" in capsys.readouterr().err

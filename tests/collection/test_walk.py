@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lingvis.collection.writer.scan import is_gone, walk
+from lingvis.collection.writer.scan import is_gone, scan_folders
 from lingvis.errors import UserError
 
 
@@ -30,12 +30,12 @@ def test_pictures_at_any_depth_come_once_with_their_notes(tmp_path: Path) -> Non
     (tmp_path / "b" / "twice.jpg").symlink_to(tmp_path / "a.jpg")
     (tmp_path / "b" / "gone.jpg").symlink_to(tmp_path / "nothing.jpg")
     (tmp_path / "via").symlink_to(tmp_path / "b")
-    found = walk([tmp_path / "via", tmp_path, tmp_path / "b" / ".." / "b"])
+    found = scan_folders([tmp_path / "via", tmp_path, tmp_path / "b" / ".." / "b"])
     assert sorted(found.files) == sorted(expected)
     file = found.files[str(tmp_path / "a.jpg")]
     assert (file.size, file.mtime_ns) == (5, os.stat(tmp_path / "a.jpg").st_mtime_ns)
-    assert [Path(note).name for note in file.notes] == ["a.de.txt", "a.txt"]
-    assert not found.files[str(tmp_path / "b" / "c.PNG")].notes
+    assert [Path(note).name for note in file.captions] == ["a.de.txt", "a.txt"]
+    assert not found.files[str(tmp_path / "b" / "c.PNG")].captions
     assert found.unreadable == {str(tmp_path / "b" / "gone.jpg"): "No such file or directory"}
     assert found.covers(str(tmp_path / "nothing.jpg"))
 
@@ -53,7 +53,7 @@ def test_folders_that_cannot_be_looked_into_are_told_and_not_taken_for_empty(
         return scan(place)
 
     monkeypatch.setattr("lingvis.collection.writer.scan.os.scandir", refuse)
-    found = walk([tmp_path])
+    found = scan_folders([tmp_path])
     assert found.unreadable == {str(tmp_path / "shut"): "Permission denied"}
     assert found.covers(str(tmp_path / "open" / "gone.jpg"))
     assert not found.covers(str(tmp_path / "shut" / "b.jpg"))
@@ -77,7 +77,7 @@ def test_files_that_do_not_answer_are_told_and_not_taken_for_gone(
 
     for name in look:
         monkeypatch.setattr(os, name, stale(name))
-    found = walk([tmp_path])
+    found = scan_folders([tmp_path])
     assert list(found.files) == [good]
     assert found.unreadable == {bad: "Stale file handle"}
     assert not found.covers(bad) and not is_gone(bad)
@@ -104,12 +104,12 @@ def test_a_root_without_anything_covers_nothing(tmp_path: Path) -> None:
     for name in ("disk", "full/none"):
         (tmp_path / name).mkdir()
     roots = [tmp_path / "full", tmp_path / "disk"]
-    found = walk(roots)
+    found = scan_folders(roots)
     assert found.empty == [str(tmp_path / "disk")]  # folders below the roots may be empty
     assert found.covers(str(tmp_path / "full" / "none" / "a.jpg"))
     assert not found.covers(str(tmp_path / "disk" / "a.jpg"))
     touch(tmp_path / "disk" / ".here")
-    assert not walk(roots).empty and walk(roots).covers(str(tmp_path / "disk" / "a.jpg"))
+    assert not scan_folders(roots).empty and scan_folders(roots).covers(str(tmp_path / "disk" / "a.jpg"))
 
 
 def test_only_regular_files_are_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_only_regular_files_are_pictures(tmp_path: Path, monkeypatch: pytest.Mon
     with socket.socket(socket.AF_UNIX) as listening:
         monkeypatch.chdir(tmp_path)  # the path of a socket has to be short
         listening.bind("socket.jpg")
-        found = walk([tmp_path])
+        found = scan_folders([tmp_path])
     assert list(found.files) == [good]
     assert found.unreadable == {
         str(tmp_path / "loop.jpg"): "Too many levels of symbolic links",
@@ -136,7 +136,7 @@ def test_names_that_are_not_unicode_are_told(tmp_path: Path) -> None:
     bad = os.fsencode(tmp_path) + b"/\xff.jpg"
     with open(bad, "wb"):
         pass
-    found = walk([tmp_path])
+    found = scan_folders([tmp_path])
     assert not found.files
     assert list(found.unreadable.values()) == ["its name is not valid UTF-8"]
     next(iter(found.unreadable)).encode()
@@ -144,6 +144,6 @@ def test_names_that_are_not_unicode_are_told(tmp_path: Path) -> None:
 
 def test_missing_folders_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"there is no folder .*nothing"):
-        walk([tmp_path, tmp_path / "nothing"])
+        scan_folders([tmp_path, tmp_path / "nothing"])
     with pytest.raises(UserError, match="no folder was given"):
-        walk([])
+        scan_folders([])

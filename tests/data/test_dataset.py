@@ -48,7 +48,7 @@ def test_all_problems_of_a_file_are_reported_at_once_by_line(tmp_path: Path) -> 
     expected = [
         "line 2: bad JSON",
         "line 3: unknown split 'dev'",
-        "line 5: image 'a.jpg' stands on line 1 already",
+        "line 5: image 'a.jpg' is already on line 1",
         "line 6: image 'c.jpg' is missing from images/",
         "line 7: unknown split 'x'",
         "line 7: captions.en: input should be a valid array",
@@ -71,6 +71,11 @@ def test_a_long_list_of_problems_is_cut_but_counted(tmp_path: Path) -> None:
     assert "50 problems" in text
     assert text.count("bad JSON") == PROBLEMS_SHOWN
     assert f"and {50 - PROBLEMS_SHOWN} more" in text
+
+
+def test_an_open_dataset_is_not_read_again(tmp_path: Path) -> None:
+    dataset = Dataset.open(make(tmp_path, GOOD))
+    assert Dataset.open(dataset) is dataset
 
 
 def test_one_problem_is_not_plural(tmp_path: Path) -> None:
@@ -119,7 +124,7 @@ def test_both_files_none_and_empty_are_refused(tmp_path: Path) -> None:
     assert "has both captions.jsonl and captions.jsonl.gz" in message(tmp_path)
     (tmp_path / "captions.jsonl.gz").unlink()
     (tmp_path / "captions.jsonl").unlink()
-    assert "is it a dataset folder?" in message(tmp_path)
+    assert "name a dataset folder" in message(tmp_path)
     assert "is empty" in message(make(tmp_path, b"\n\n"))
     assert "no dataset folder at" in message(tmp_path / "nowhere")
 
@@ -207,7 +212,7 @@ def test_sentences_without_pictures_are_read(name: str, tmp_path: Path) -> None:
     assert dataset.languages == ["en"]  # they are no captions of the dataset
 
 
-def test_bad_sentences_without_pictures_are_told_by_line(tmp_path: Path) -> None:
+def test_bad_sentences_without_pictures_are_reported_by_line(tmp_path: Path) -> None:
     dataset = Dataset.open(make(tmp_path, GOOD))
     lines = [
         SENTENCES,
@@ -225,7 +230,7 @@ def test_bad_sentences_without_pictures_are_told_by_line(tmp_path: Path) -> None
         dataset.text_only()
     found = [line.strip() for line in str(caught.value).splitlines()[1:]]
     expected = [
-        "line 2: id 't1' stands on line 1 already",
+        "line 2: id 't1' is already on line 1",
         "line 3: key 'id' is missing",
         "line 5: unknown key 'image'; allowed: id, captions, parallel",
         "line 6: captions.E: bad language code 'E'",

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from lingvis.data.importers import IMPORTERS, Imported, ImportOptions, Source
+from lingvis.data.importers import IMPORTERS, ImportedRows, ImportOptions, Source
 from lingvis.data.importers.collect import split_by_hash
 from lingvis.data.importers.source import parse_language, split_within
 from lingvis.errors import UserError
 
 
-def read(format: str, source: Path, **options: Any) -> Imported:
+def read(format: str, source: Path, **options: Any) -> ImportedRows:
     return IMPORTERS.get(format)(Source(source), ImportOptions(**options))
 
 
-def rows_of(imported: Imported) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
+def rows_of(imported: ImportedRows) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
     return {row.image: (row.split, row.captions) for row in imported.rows}
 
 
@@ -224,7 +224,7 @@ def test_an_image_in_two_splits_is_refused(tmp_path: Path) -> None:
         put(tmp_path / f"{name}.en", "One.\n")
         put(tmp_path / "image_splits" / f"{name}.txt", "a.jpg\n")
     text = refused("multi30k", tmp_path)
-    assert "'a.jpg' is in split val here and in train in train, line 1" in text
+    assert "'a.jpg' is in split val here but in train in train, line 1" in text
 
 
 # coco
@@ -269,7 +269,7 @@ def test_coco_cn_lines_with_split_lists(tmp_path: Path) -> None:
     }
 
 
-def test_coco_language_and_split_given_or_told_by_names(tmp_path: Path) -> None:
+def test_coco_language_and_split_from_options_or_names(tmp_path: Path) -> None:
     file = put(tmp_path / "yjcaptions26k_clean.json", coco(("COCO_train2014_1.jpg", "いぬ")))
     assert rows_of(read("coco", file)) == {"COCO_train2014_1.jpg": ("train", {"ja": ("いぬ",)})}
     assert rows_of(read("coco", file, split="test"))["COCO_train2014_1.jpg"][0] == "test"
@@ -290,11 +290,11 @@ def test_coco_language_and_split_given_or_told_by_names(tmp_path: Path) -> None:
             "image_id 3",
         ),
         ("captions_train2014.json", "{}", "is not a COCO captions file"),
-        ("my_train.json", coco(("a.jpg", "A.")), "does not say its language; give it with --lang"),
+        ("my_train.json", coco(("a.jpg", "A.")), "does not state its language; set language"),
         (
             "captions.en.json",
             coco(("a.jpg", "A.")),
-            "does not say the split of image 'a.jpg'; give it with --split",
+            "does not state the split of image 'a.jpg'; set split",
         ),
         ("caption_train.zh.txt", "a.jpg 狗\n", "line 1: expected 'image#number caption'"),
         (
@@ -324,7 +324,7 @@ def test_coco_malformed(tmp_path: Path, name: str, content: str | dict[str, Any]
 
 
 def test_coco_folder_without_captions(tmp_path: Path) -> None:
-    assert "has no file named *caption*.json" in refused("coco", tmp_path)
+    assert "has no file *caption*.json" in refused("coco", tmp_path)
 
 
 # xtd10
@@ -420,7 +420,7 @@ def test_table_parquet_with_lists(tmp_path: Path) -> None:
         "b.jpg": (split_by_hash("b.jpg"), {"en": ("Three",)}),
     }
     put(tmp_path / "t.parquet", b"PAR1 no")
-    assert "is not a whole Parquet file" in refused("table", tmp_path / "t.parquet")
+    assert "is not a complete Parquet file" in refused("table", tmp_path / "t.parquet")
     parquet.write_table(pyarrow.table({"image": ["a.jpg"], "caption_en": [3]}), tmp_path / "t.parquet")
     assert "column caption_en should hold text, got int" in refused("table", tmp_path / "t.parquet")
     latin = pyarrow.array(["A caf\udce9".encode("utf-8", "surrogateescape")]).view(pyarrow.string())
@@ -431,7 +431,7 @@ def test_table_parquet_with_lists(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("t.csv", "", "has the columns none; needed are image and caption"),
+        ("t.csv", "", "has the columns none; it needs image and caption"),
         ("t.csv", "image,text\na,b\n", "has the columns image, text"),
         ("t.csv", "image,caption\na.jpg,A dog\n", "line 2: no language; add a column lang"),
         ("t.csv", "image,caption,lang\na.jpg,A dog,en\n,x,en\n", "line 3: the image is empty"),
@@ -439,7 +439,7 @@ def test_table_parquet_with_lists(tmp_path: Path) -> None:
         ("t.csv", 'image,caption,lang\na.jpg,"A dog,en\n', "line 2: unexpected end of data"),
         ("t.csv", "image,caption,lang,split\na.jpg,A dog,en,x\n", "line 2: unknown split 'x'"),
         ("t.csv", "image,caption_english\na.jpg,A dog\n", "column caption_english: bad language code"),
-        ("t.xlsx", "image", "is no table; allowed are .csv, .parquet, .tsv"),
+        ("t.xlsx", "image", "is not a table; allowed are .csv, .parquet, .tsv"),
         (
             "t.csv",
             "image,caption,lang,split\na.jpg,A,en,val\na.jpg,B,en,test\n",
@@ -501,10 +501,10 @@ def test_sidecar_malformed(tmp_path: Path) -> None:
     assert "no caption" in refused("sidecar", tmp_path)
     put(tmp_path / "dog.jpg", b"")
     text = put(tmp_path / "dog.txt", "A dog.")
-    assert "does not say its language" in refused("sidecar", tmp_path)
+    assert "does not state its language" in refused("sidecar", tmp_path)
     assert "is a file" in refused("sidecar", text)
     put(tmp_path / "dog.png", b"")
-    assert "stands beside dog.jpg and dog.png" in refused("sidecar", tmp_path, language="en")
+    assert "belongs to both dog.jpg and dog.png" in refused("sidecar", tmp_path, language="en")
 
 
 # shared

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lingvis.data.importers import IMPORTERS, Imported, ImportOptions, Source
+from lingvis.data.importers import IMPORTERS, ImportedRows, ImportOptions, Source
 from lingvis.errors import UserError
 
 Floats = NDArray[np.float32]
@@ -34,7 +34,7 @@ def put(
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def read(format: str, source: Path, **options: Any) -> Imported:
+def read(format: str, source: Path, **options: Any) -> ImportedRows:
     return IMPORTERS.get(format)(Source(source), ImportOptions(**options))
 
 
@@ -45,11 +45,11 @@ def refused(format: str, source: Path, **options: Any) -> str:
     return str(caught.value)
 
 
-def captions_of(imported: Imported, lang: str = "en") -> dict[str, tuple[str, ...]]:
+def captions_of(imported: ImportedRows, lang: str = "en") -> dict[str, tuple[str, ...]]:
     return {row.image: row.captions.get(lang, ()) for row in imported.rows}
 
 
-def features_of(imported: Imported) -> dict[str, Floats]:
+def features_of(imported: ImportedRows) -> dict[str, Floats]:
     assert imported.features is not None
     return dict(zip(imported.features.names, imported.features, strict=True))
 
@@ -127,7 +127,7 @@ def test_splits_language_testall_and_id_mapping(tmp_path: Path) -> None:
         (vectors(3, 4), ["1", "2", "1"], ["x"] * 3, "image '1' is in train and again in train"),
         (vectors(3, 2, 2, 2), None, ["x"] * 3, "expected floats [images, dim]"),
         (np.arange(12).reshape(3, 4), None, ["x"] * 3, "holds int64 [3, 4]"),
-        (np.array([{"a": 1}] * 3), None, ["x"] * 3, "is not a whole .npy array"),
+        (np.array([{"a": 1}] * 3), None, ["x"] * 3, "is not a complete .npy array"),
         (None, None, ["x"], "train_ims.npy is missing"),
     ],
 )
@@ -143,10 +143,10 @@ def test_precomp_more_malformed(tmp_path: Path) -> None:
     put(tmp_path, "train_", vectors(2, 4), plain=["a", "b"])
     assert "is a file" in refused("precomp", tmp_path / "train_caps.txt")
     put(tmp_path, "dev_", vectors(2, 5), plain=["a", "b"])
-    assert "has vectors of 5 numbers, the split before it 4" in refused("precomp", tmp_path)
+    assert "has vectors of 5 numbers and the split before it 4" in refused("precomp", tmp_path)
     content = (tmp_path / "train_ims.npy").read_bytes()
     (tmp_path / "train_ims.npy").write_bytes(content[:-5])
-    assert "train_ims.npy is not a whole .npy array" in refused("precomp", tmp_path)
+    assert "train_ims.npy is not a complete .npy array" in refused("precomp", tmp_path)
 
 
 def header(shape: str) -> bytes:
@@ -168,7 +168,7 @@ def archive() -> bytes:
 def test_precomp_array_that_is_none(tmp_path: Path, content: bytes) -> None:
     put(tmp_path, "train_", None, plain=["a", "b"])
     (tmp_path / "train_ims.npy").write_bytes(content)
-    assert "train_ims.npy is not a whole .npy array" in refused("precomp", tmp_path)
+    assert "train_ims.npy is not a complete .npy array" in refused("precomp", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_liwe_files_without_a_split_in_their_names(tmp_path: Path) -> None:
         ("train/000000", "train", {"de": ("b",), "en": ("a",)}),
         ("test/000000", "test", {"en": ("c",)}),
     ]
-    assert "need --split" in refused("liwe", tmp_path / "train")
+    assert "set split" in refused("liwe", tmp_path / "train")
     assert read("liwe", tmp_path / "train", split="val").rows[0].split == "val"
 
 

@@ -126,7 +126,7 @@ def test_a_changed_source_is_imported_again_and_features_survive(tmp_path: Path)
     assert (out / "notes.md").read_text() == "mine"
     before = content(out)
     make_source(tmp_path / "in", {"a.jpg": "A brown dog.", "c.jpg": "New."})
-    assert "no longer fit" in refused("table", source, out)
+    assert "no longer match" in refused("table", source, out)
     assert content(out) == before
     import_dataset("table", source, out, force=True)
     assert [row.image for row in Dataset.open(out).rows] == ["a.jpg", "c.jpg"]
@@ -192,7 +192,7 @@ def test_not_even_force_empties_a_folder_that_is_no_dataset(tmp_path: Path) -> N
     assert import_dataset("table", source, home).changed  # empty: fine
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "letter.txt").write_text("dear")
-    assert "holds other files and is no dataset" in refused("table", source, tmp_path / "docs", force=True)
+    assert "holds other files and is not a dataset" in refused("table", source, tmp_path / "docs", force=True)
     assert content(tmp_path / "docs") == {"letter.txt": b"dear"}
     assert "is a file" in refused("table", source, tmp_path / "docs" / "letter.txt", force=True)
 
@@ -211,7 +211,7 @@ def test_missing_and_ambiguous_pictures(tmp_path: Path) -> None:
     (tmp_path / "in" / "images").rename(tmp_path / "photos")
     text = refused("table", source, tmp_path / "out")
     assert "2 of 2 pictures are not below" in text
-    assert "--images" in text
+    assert "set images to the folder" in text
     assert not (tmp_path / "out").exists()
     (tmp_path / "photos" / "deep").mkdir()
     (tmp_path / "photos" / "x" / "b.jpg").rename(tmp_path / "photos" / "deep" / "b.jpg")
@@ -227,8 +227,8 @@ def test_missing_and_ambiguous_pictures(tmp_path: Path) -> None:
     ("options", "expected"),
     [
         ({"format": "tables"}, "unknown import format 'tables'; choose one of: coco, karpathy"),
-        ({"language": "english"}, "--lang: bad language code 'english'"),
-        ({"split": "x"}, "--split: unknown split 'x'"),
+        ({"language": "english"}, "language: bad language code 'english'"),
+        ({"split": "x"}, "split: unknown split 'x'"),
     ],
 )
 def test_bad_options(tmp_path: Path, options: dict[str, str], expected: str) -> None:

@@ -89,7 +89,7 @@ def test_every_problem_of_a_row_is_reported_at_once() -> None:
         ("[" * 100_000, "bad JSON: too many nested brackets"),
         ('{"image": "\\ud800", "split": "train"}', "bad JSON: "),
         pytest.param(
-            '{"image": ' + "1" * 5000 + "}", "bad JSON: a number of too many digits", id="many digits"
+            '{"image": ' + "1" * 5000 + "}", "bad JSON: a number with too many digits", id="many digits"
         ),
     ],
 )

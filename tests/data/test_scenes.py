@@ -27,7 +27,7 @@ from lingvis.data.scenes.backgrounds import PATTERNS, background
 from lingvis.data.scenes.compose import MOST_OVERLAP, SIDE, arrange, compose, overlap
 from lingvis.data.scenes.glyphs import Glyphs
 from lingvis.data.scenes.names import Speaker
-from lingvis.data.scenes.plan import Plan, plan_scenes
+from lingvis.data.scenes.plan import ScenePlan, plan_scenes
 from lingvis.data.scenes.threads import map_in_threads
 from lingvis.data.scenes.vocabulary import SYMBOLS
 from lingvis.errors import UserError
@@ -46,7 +46,7 @@ def glyphs() -> Glyphs:
 
 
 @pytest.fixture(scope="module")
-def plans() -> list[Plan]:
+def plans() -> list[ScenePlan]:
     return plan_scenes(3000, 0)
 
 
@@ -114,7 +114,7 @@ def test_no_set_of_objects_twice_and_nothing_unseen_in_training(scenes: int) -> 
         assert trained == set(SYMBOLS)
 
 
-def test_objects_are_balanced_and_every_count_occurs_in_every_split(plans: list[Plan]) -> None:
+def test_objects_are_balanced_and_every_count_occurs_in_every_split(plans: list[ScenePlan]) -> None:
     shown = Counter(symbol for plan in plans if plan.split == "train" for symbol in plan.objects)
     assert min(shown.values()) > 0.9 * max(shown.values())
     for split in ("train", "val", "test"):
@@ -212,7 +212,7 @@ def test_boxes_are_tight_around_what_is_drawn(glyphs: Glyphs) -> None:
         assert changed.mean() > 0.03, f"{symbol} is nearly empty"
 
 
-def test_objects_keep_apart_and_stay_big(glyphs: Glyphs, plans: list[Plan]) -> None:
+def test_objects_keep_apart_and_stay_big(glyphs: Glyphs, plans: list[ScenePlan]) -> None:
     crowded = [plan for plan in plans if len(plan.objects) == 4][:60]
     blank = Image.new("RGB", (SIDE, SIDE))
     longest: list[int] = []
@@ -320,7 +320,7 @@ def test_an_error_in_a_thread_is_raised_and_stops_the_others() -> None:
 
     before = threading.active_count()
     with pytest.raises(OSError, match="No space left"):
-        map_in_threads(work, range(100), workers=4, each=lambda: None)
+        map_in_threads(work, range(100), workers=4, on_done=lambda: None)
     assert threading.active_count() == before
     assert len(started) < 20
 
@@ -336,7 +336,7 @@ def test_empty_folder_is_filled(tmp_path: Path) -> None:
         ({"captions_per_language": 0}, "at least 1"),
         ({"workers": 0}, "at least 1"),
         ({"languages": ["en", "xx"]}, "'xx'; scenes can be described in: en, es"),
-        ({"languages": []}, "no language was given"),
+        ({"languages": []}, "languages is empty"),
     ],
 )
 def test_bad_settings_are_one_sentence(tmp_path: Path, settings: dict[str, object], message: str) -> None:

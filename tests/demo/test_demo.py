@@ -23,16 +23,16 @@ import pytest
 import lingvis
 from lingvis.cli import main
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.contract import Item
 from lingvis.collection.stores.open import open_store
+from lingvis.collection.stores.records import Item
 from lingvis.data.dataset import Dataset
 from lingvis.data.scenes import LANGUAGES
 from lingvis.demo.check import check_server
-from lingvis.demo.questions import ASKED_IN
+from lingvis.demo.queries import LANGUAGES as QUERY_LANGUAGES
 from lingvis.demo.run import run_demo
 from lingvis.demo.server import CheckError, serving
 from lingvis.features.store import FeatureStore
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 
 SCENES, UNSEEN = 80, 16
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
@@ -56,7 +56,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("LINGVIS_TOKEN", "the token of another server")
         environment.setenv("http_proxy", "http://127.0.0.1:9")
-        return Demo(out, run_demo(out, scenes=SCENES, check=True))
+        return Demo(out, run_demo(out, scenes=SCENES, check=True).as_json())
 
 
 def test_every_language_is_measured_and_pictures_encode_live_as_stored(demo: Demo) -> None:
@@ -66,10 +66,10 @@ def test_every_language_is_measured_and_pictures_encode_live_as_stored(demo: Dem
     page = (demo.out / "page" / "index.html").read_text(encoding="utf-8")
     assert all(f'id="lang-{lang}"' in page for lang in LANGUAGES)
     model = lingvis.load(demo.out / "model")
-    store = FeatureStore.open(demo.out / "scenes" / "features" / model.features["name"])
+    store = FeatureStore.open(demo.out / "scenes" / "features" / model.features.name)
     names = store.names[:5]
     live = model.encode_images([demo.out / "scenes" / "images" / name for name in names])
-    np.testing.assert_allclose(live, StoredEmbedder(model, store).embed_images(names), atol=2e-3)
+    np.testing.assert_allclose(live, StoredImages(model, store).encode(names), atol=2e-3)
     assert model.encode_images([]).shape == (0, model.dim)
     assert model.encode_texts([], lang="en").shape == (0, model.dim)
 
@@ -77,13 +77,13 @@ def test_every_language_is_measured_and_pictures_encode_live_as_stored(demo: Dem
 def test_questions_and_answers_are_of_scenes_that_the_model_has_not_seen(demo: Demo) -> None:
     rows = {row.image: row for row in Dataset.open(demo.out / "scenes").rows}
     unseen = {f"{row.split}/{row.image}" for row in rows.values() if row.split != "train"}
-    stored = {row.path for row in open_store(str(demo.out / "scenes.lv")).known()}
+    stored = {row.path for row in open_store(str(demo.out / "scenes.lv")).files()}
     assert stored == {str((demo.out / "unseen" / name).resolve()) for name in unseen}
     assert demo.report["collection"] == {"pictures": UNSEEN, "added": UNSEEN}
-    assert f"{len(ASKED_IN)} searches" in demo.report["checked"]
+    assert f"{len(QUERY_LANGUAGES)} searches" in demo.report["checked"]
 
     questions = demo.report["questions"]
-    assert [question["lang"] for question in questions] == list(ASKED_IN)
+    assert [question["lang"] for question in questions] == list(QUERY_LANGUAGES)
     collection = Collection.open(demo.out / "scenes.lv")
     for question in questions:
         row = rows[question["picture"]]
@@ -99,14 +99,14 @@ def test_questions_and_answers_are_of_scenes_that_the_model_has_not_seen(demo: D
 def test_nothing_is_done_twice_and_a_demo_may_move(demo: Demo, tmp_path: Path) -> None:
     model = demo.out / "model" / "model.safetensors"
     before = model.stat().st_mtime_ns
-    again = run_demo(demo.out, scenes=SCENES)
+    again = run_demo(demo.out, scenes=SCENES).as_json()
     assert again["languages"] == demo.report["languages"] and again["questions"] == demo.report["questions"]
     assert again["collection"] == {"pictures": UNSEEN, "added": 0}
     assert model.stat().st_mtime_ns == before
     assert "train" not in again["seconds"] and "checked" not in again
 
     moved = shutil.copytree(demo.out, tmp_path / "moved")
-    there = run_demo(moved, scenes=SCENES)
+    there = run_demo(moved, scenes=SCENES).as_json()
     assert there["collection"] == {"pictures": UNSEEN, "added": UNSEEN}, "no row of the old place is left"
     assert there["questions"] == demo.report["questions"]
 

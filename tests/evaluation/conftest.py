@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.scorers import Floats
 
 IMAGES = 12
 PARALLEL_FROM = 4
@@ -39,11 +39,15 @@ class HashedModel:
         self.asked_images: list[str] = []
         self.asked_texts: list[tuple[str, str]] = []
 
-    def embed_images(self, names: Sequence[str]) -> Floats:
+    @property
+    def model(self) -> HashedModel:
+        return self
+
+    def encode(self, names: Sequence[str]) -> Floats:
         self.asked_images += names
         return np.stack([self._draw(name) for name in names])
 
-    def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
         self.asked_texts += zip(langs, texts, strict=True)
         return np.stack([self._text(text, lang) for text, lang in zip(texts, langs, strict=True)])
 
@@ -65,7 +69,7 @@ class HashedModel:
 
 
 def row(number: int, split: str = "test") -> dict[str, Any]:
-    """en: two captions an image; de: one or three, from image 2 on; ar: one; parallel: en and fr, from 4 on."""
+    """en: two captions per image; de: one or three, from image 2 on; ar: one; parallel: en and fr, from 4 on."""
     captions = {"en": [f"first of {number}", f"second of {number}"], "ar": [f"صورة {number}"]}
     if number >= 2:
         captions["de"] = [f"Bild {which} von {number}" for which in range(1 + 2 * (number % 2))]

@@ -11,15 +11,18 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
-from lingvis.evaluation.clc import consistency as module
 from lingvis.evaluation.clc import fit as consistency_fit
+from lingvis.evaluation.clc import learned as module
 from lingvis.evaluation.clc import scores as consistent_scores
-from lingvis.evaluation.clc.consistency import FILE, LearnedConsistency, MeanConsistency, combine
-from lingvis.evaluation.clc.fit import Questions, fit, triplet
+from lingvis.evaluation.clc.base import combine
+from lingvis.evaluation.clc.fit import FitScores, fit, triplet
+from lingvis.evaluation.clc.learned import FILE, LearnedConsistency
+from lingvis.evaluation.clc.mean import MeanConsistency
 from lingvis.evaluation.clc.scores import ConsistentScores
 from lingvis.evaluation.ranks import ranks
-from lingvis.evaluation.scorers import EVERY, Floats, GivenScores, InnerProduct
+from lingvis.evaluation.scorers import EVERY, InnerProduct, ScoreMatrix
 from lingvis.model.folder import WEIGHTS
 from lingvis.objectives.top_triplet import TopTriplet
 
@@ -61,7 +64,7 @@ def test_scores_and_ranks_equal_a_naive_loop(
     if missing:
         present[0, ::2] = present[1, [1, 3]] = present[2] = False
     how = random_weights() if learned else MeanConsistency(LANGS)
-    given: list[Any] = [GivenScores(each) for each in stack]
+    given: list[Any] = [ScoreMatrix(each) for each in stack]
     if missing:
         given[2] = None
     monkeypatch.setattr(consistent_scores, "PAIRS_AT_ONCE", 25)  # two images at a time
@@ -89,9 +92,9 @@ def test_scores_and_ranks_equal_a_naive_loop(
         assert found.i2t[image] == before
 
 
-def test_scorers_that_do_not_belong_together_are_refused() -> None:
+def test_scorers_that_do_not_belong_together_are_rejected() -> None:
     mean, present = MeanConsistency(LANGS), np.ones((3, 4), dtype=np.bool_)
-    one, other = GivenScores(drawn(0, 2, 4)), GivenScores(drawn(0, 2, 5))
+    one, other = ScoreMatrix(drawn(0, 2, 4)), ScoreMatrix(drawn(0, 2, 5))
     with pytest.raises(ValueError, match="one shape"):
         ConsistentScores([one, one, other], present, mean)
     with pytest.raises(ValueError, match=r"expected \[languages, texts\] \(3, 4\), got \(3, 4\), 2 scorers"):
@@ -146,17 +149,17 @@ def test_the_gradient_is_that_of_the_objective_over_all_pairs() -> None:
     torch.testing.assert_close(one, other)
 
 
-def questions(noise: tuple[float, ...], *, seed: int = 0, images: int = 40) -> Questions:
+def fit_scores(noise: tuple[float, ...], *, seed: int = 0, images: int = 40) -> FitScores:
     """Languages whose sentences say more or less of their image."""
     rng = np.random.default_rng(seed)
     image_emb = rng.standard_normal((images, 12), dtype=np.float32)
     texts = [image_emb + rng.standard_normal((images, 12), dtype=np.float32) * size for size in noise]
     unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (image_emb, *texts)]
-    return Questions(np.stack([unit[0] @ each.T for each in unit[1:]]).astype(np.float32), np.arange(images))
+    return FitScores(np.stack([unit[0] @ each.T for each in unit[1:]]).astype(np.float32), np.arange(images))
 
 
 def test_fitting_lowers_the_loss_and_trusts_the_better_language() -> None:
-    asked = questions((0.5, 3.0, 3.0))
+    asked = fit_scores((0.5, 3.0, 3.0))
     before = asked.scores.copy()
     found = fit(LANGS, [asked])
     np.testing.assert_array_equal(asked.scores, before)
@@ -177,7 +180,7 @@ def test_fitting_lowers_the_loss_and_trusts_the_better_language() -> None:
 
 def test_scores_of_a_weak_model_do_not_shrink_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consistency_fit, "RATES", (0.01,))
-    asked = questions((3.0, 6.0, 6.0), images=60)
+    asked = fit_scores((3.0, 6.0, 6.0), images=60)
     found = fit(LANGS, [asked])
     assert found.before > 2.5 * 0.05  # the loss of equal scores: shrinking would lower it
     assert 2.5 * 0.05 < found.after < found.before
@@ -186,7 +189,7 @@ def test_scores_of_a_weak_model_do_not_shrink_to_nothing(monkeypatch: pytest.Mon
 
 
 def test_the_mean_stays_where_nothing_can_be_won() -> None:
-    easy = Questions(np.stack([np.eye(12, dtype=np.float32)] * 3), np.arange(12))
+    easy = FitScores(np.stack([np.eye(12, dtype=np.float32)] * 3), np.arange(12))
     found = fit(LANGS, [easy])
     assert (found.before, found.after, found.steps) == (0.0, 0.0, 0)
     np.testing.assert_array_equal(found.consistency.hidden, LearnedConsistency.start(LANGS).hidden)
@@ -194,7 +197,7 @@ def test_the_mean_stays_where_nothing_can_be_won() -> None:
 
 def test_several_query_languages_share_one_perceptron(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consistency_fit, "RATES", (0.01,))
-    one, other = questions((0.5, 3.0, 3.0)), questions((0.5, 3.0, 1.0), seed=1, images=30)
+    one, other = fit_scores((0.5, 3.0, 3.0)), fit_scores((0.5, 3.0, 1.0), seed=1, images=30)
     both, alone = fit(LANGS, [one, other]), [fit(LANGS, [each]) for each in (one, other)]
     assert both.before == pytest.approx((alone[0].before + alone[1].before) / 2)
     assert both.after >= min(each.after for each in alone)

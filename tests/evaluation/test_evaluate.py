@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lingvis.arrays import Bools, Floats
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.evaluate import embed, evaluate, measure
+from lingvis.evaluation.evaluate import evaluate_models, measure, score_pools
 from lingvis.evaluation.protocols import EvaluationProtocol
-from lingvis.evaluation.scorers import EVERY, Floats
+from lingvis.evaluation.scorers import EVERY
 
 
-def naive_recall(scores: NDArray[Any], right: NDArray[np.bool_], k: int) -> float:
+def naive_recall(scores: NDArray[Any], right: Bools, k: int) -> float:
     """Percent of rows with a right answer among the k best, by sorting."""
     hits = [right[row][np.argsort(-scores[row])[:k]].any() for row in range(len(scores))]
     return 100 * float(np.mean(hits))
 
 
 def test_the_report_has_the_agreed_shape(dataset: Dataset, hashed: Any) -> None:
-    report = evaluate([hashed("one")], dataset)
+    report = evaluate_models([hashed("one")], dataset).as_json()
     assert list(report)[:8] == [
         "model", "dataset", "split", "protocol", "parameters", "languages", "A", "HA",
     ]  # fmt: skip
@@ -40,10 +41,10 @@ def test_the_report_has_the_agreed_shape(dataset: Dataset, hashed: Any) -> None:
 
 
 def test_numbers_equal_a_naive_computation(dataset: Dataset, hashed: Any) -> None:
-    report = evaluate([hashed()], dataset, languages=["de"])["languages"]["de"]
+    report = evaluate_models([hashed()], dataset, languages=["de"]).as_json()["languages"]["de"]
     model = hashed()
     captions = dataset.captions("test", ["de"])
-    scores = model.embed_images(captions.images) @ model.embed_texts(captions.texts, captions.langs).T
+    scores = model.encode(captions.images) @ model.encode_texts(captions.texts, captions.langs).T
     right = np.arange(len(captions.images))[:, None] == captions.image_of
     expected = {
         way: {f"R@{k}": naive_recall(matrix, answers, k) for k in (1, 5, 10)}
@@ -65,7 +66,7 @@ def test_each_image_and_each_distinct_sentence_is_embedded_once(dataset: Dataset
         for row in dataset.rows
     ]
     model = hashed()
-    report = evaluate([model], Dataset(dataset.path, rows))
+    report = evaluate_models([model], Dataset(dataset.path, rows)).as_json()
     assert sorted(model.asked_images) == sorted(f"{number}.png" for number in range(12))
     assert len(model.asked_texts) == len(set(model.asked_texts)) == (1 + 12) + 12 + 20
     assert report["languages"]["en"]["captions"] == 24
@@ -73,7 +74,7 @@ def test_each_image_and_each_distinct_sentence_is_embedded_once(dataset: Dataset
 
 def test_means_over_all_and_over_human_languages(dataset: Dataset, hashed: Any) -> None:
     protocol = EvaluationProtocol(name="mine", summary="", human=("de", "en"))
-    report = evaluate([hashed()], dataset, protocol=protocol)
+    report = evaluate_models([hashed()], dataset, protocol=protocol).as_json()
     each = {lang: found["mR"] for lang, found in report["languages"].items()}
     assert len(set(each.values())) == 3
     assert report["A"] == pytest.approx(sum(each.values()) / 3)
@@ -82,11 +83,13 @@ def test_means_over_all_and_over_human_languages(dataset: Dataset, hashed: Any) 
 
 def test_folds_are_consecutive_and_measured_alone(dataset: Dataset, hashed: Any) -> None:
     folds = EvaluationProtocol(name="folds", summary="", folds=3)
-    report = evaluate([hashed(noise=2.0)], dataset, protocol=folds, languages=["en"])["languages"]["en"]
+    report = evaluate_models([hashed(noise=2.0)], dataset, protocol=folds, languages=["en"]).as_json()[
+        "languages"
+    ]["en"]
     alone = [
-        evaluate(
+        evaluate_models(
             [hashed(noise=2.0)], Dataset(dataset.path, dataset.rows[start : start + 4]), languages=["en"]
-        )["languages"]["en"]
+        ).as_json()["languages"]["en"]
         for start in (0, 4, 8)
     ]
     assert (report["images"], report["captions"]) == (12, 24)
@@ -104,12 +107,13 @@ def test_an_ensemble_scores_by_the_mean(dataset: Dataset, hashed: Any, inner_pro
         hashed("b", seed=2, dim=9),
         hashed("c", seed=3, dim=9, inner_product=inner_product),
     ]
-    both = embed(models, dataset, languages=["en"])
+    both = score_pools(models, dataset, languages=["en"])
     apart = [
-        embed([model], dataset, languages=["en"]).scorers[0].block(EVERY, EVERY).copy() for model in models
+        score_pools([model], dataset, languages=["en"]).scorers[0].block(EVERY, EVERY).copy()
+        for model in models
     ]
     np.testing.assert_allclose(both.scorers[0].block(EVERY, EVERY), np.mean(apart, axis=0), atol=1e-6)
-    report = measure(both)
+    report = measure(both).as_json()
     assert report["model"] == "a + b + c"
     assert report["parameters"]["total"] == 360
     right = np.arange(12)[:, None] == both.pools[0].image_of
@@ -119,47 +123,40 @@ def test_an_ensemble_scores_by_the_mean(dataset: Dataset, hashed: Any, inner_pro
 
 def test_a_score_function_is_used_as_it_is(dataset: Dataset, hashed: Any) -> None:
     model = hashed(inner_product=False)
-    found = embed([model], dataset, languages=["en"])
+    found = score_pools([model], dataset, languages=["en"])
     captions = dataset.captions("test", ["en"])
-    expected = model.scores(
-        model.embed_images(captions.images), model.embed_texts(captions.texts, captions.langs)
-    )
+    expected = model.scores(model.encode(captions.images), model.encode_texts(captions.texts, captions.langs))
     np.testing.assert_array_equal(found.scorers[0].block(EVERY, EVERY), expected)
 
 
 def test_a_collapsed_model_gets_nothing(dataset: Dataset, hashed: Any) -> None:
     class Collapsed(hashed):  # type: ignore[misc]
-        def embed_images(self, names: list[str]) -> Floats:
+        def encode(self, names: list[str]) -> Floats:
             return np.ones((len(names), 8), dtype=np.float32)
 
-        embed_texts = lambda self, texts, langs: self.embed_images(texts)  # noqa: E731
+        encode_texts = lambda self, texts, langs: self.encode(texts)  # noqa: E731
 
-    found = evaluate([Collapsed()], dataset, languages=["en"])["languages"]["en"]
+    found = evaluate_models([Collapsed()], dataset, languages=["en"]).as_json()["languages"]["en"]
     assert found["rsum"] == 0
     assert found["t2i"]["median"] == 12
 
 
 def test_a_diverged_model_is_named(dataset: Dataset, hashed: Any) -> None:
     class Diverged(hashed):  # type: ignore[misc]
-        def embed_texts(self, texts: list[str], langs: list[str]) -> Floats:
-            emb: Floats = super().embed_texts(texts, langs)
+        def encode_texts(self, texts: list[str], langs: list[str]) -> Floats:
+            emb: Floats = super().encode_texts(texts, langs)
             emb[3, 2] = np.nan
             return emb
 
     with pytest.raises(
         UserError, match="model late gives 1 of 24 sentences in en an embedding that is not finite"
     ):
-        evaluate([Diverged("late")], dataset)
+        evaluate_models([Diverged("late")], dataset).as_json()
 
 
 def test_a_language_that_no_model_was_trained_on_is_zero_shot(dataset: Dataset, hashed: Any) -> None:
     models = [hashed("a", languages=["en"]), hashed("b", languages=["en", "de"])]
-    found = evaluate(models, dataset)["languages"]
+    found = evaluate_models(models, dataset).as_json()["languages"]
     assert {lang: each["zero_shot"] for lang, each in found.items()} == {"en": False, "de": False, "ar": True}
-    alone = evaluate(models[:1], dataset)["languages"]
+    alone = evaluate_models(models[:1], dataset).as_json()["languages"]
     assert {lang: each["zero_shot"] for lang, each in alone.items()} == {"en": False, "de": True, "ar": True}
-
-
-def test_no_model_is_refused(dataset: Dataset) -> None:
-    with pytest.raises(UserError, match="at least one run"):
-        evaluate([], dataset)

@@ -61,7 +61,7 @@ def test_captions_serve_where_there_are_no_translations(dataset: Dataset) -> Non
     bare = Dataset(dataset.path, [row.model_copy(update={"parallel": {}}) for row in dataset.rows])
     protocol = dataclasses.replace(PROTOCOLS["multi30k-task1"], images=12)
     assert pools(bare, protocol, "test", ["ar"])[0].texts[3] == "صورة 3"
-    with pytest.raises(UserError, match=r"needs 1 caption an image, found 2 of 0\.png in en"):
+    with pytest.raises(UserError, match=r"needs 1 caption per image, found 2 of 0\.png in en"):
         pools(bare, protocol, "test", ["en"])
 
 
@@ -70,7 +70,7 @@ def test_the_first_captions_are_kept(dataset: Dataset) -> None:
     found = pools(dataset, one, "test", ["de"])[0]
     assert found.texts == [f"Bild 0 von {number}" for number in range(2, 12)]
     two = EvaluationProtocol(name="two", summary="", captions=2, first_captions=True)
-    with pytest.raises(UserError, match=r"needs 2 captions an image, found 1 of 2\.png in de"):
+    with pytest.raises(UserError, match=r"needs 2 captions per image, found 1 of 2\.png in de"):
         pools(dataset, two, "test", ["de"])
 
 
@@ -109,7 +109,7 @@ def test_a_language_a_split_may_lack_is_left_out_and_another_is_missed(dataset: 
         pools(dataset, strict, "test")
 
 
-def test_an_empty_split_is_refused(dataset: Dataset) -> None:
+def test_an_empty_split_is_rejected(dataset: Dataset) -> None:
     with pytest.raises(UserError, match="split val"):
         pools(dataset, find_protocol("all"), "val")
 
@@ -145,6 +145,6 @@ def test_captions_out_of_order_keep_their_images(dataset: Dataset) -> None:
 
 
 def test_every_protocol_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "evaluation.md").read_text(encoding="utf-8")
     for name in PROTOCOLS:
         assert f"| `{name}` |" in page

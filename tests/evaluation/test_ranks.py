@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.errors import UserError
 from lingvis.evaluation import ranks as module
 from lingvis.evaluation import scorers
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
-from lingvis.evaluation.scorers import EVERY, Floats, FunctionScores, GivenScores, InnerProduct, MeanScores
+from lingvis.evaluation.scorers import EVERY, FunctionScores, InnerProduct, MeanScores, ScoreMatrix
 
 
-def naive(scores: NDArray[Any], image_of: NDArray[np.int64]) -> Ranks:
+def naive(scores: NDArray[Any], image_of: Ints) -> Ranks:
     """One query at a time, one candidate at a time, in float64."""
     matrix = scores.astype(np.float64)
     images, texts = matrix.shape
@@ -36,7 +37,7 @@ def assert_same(found: Ranks, expected: Ranks) -> None:
     np.testing.assert_array_equal(found.t2i, expected.t2i)
 
 
-def ragged(rng: np.random.Generator, images: int, extra: int) -> NDArray[np.int64]:
+def ragged(rng: np.random.Generator, images: int, extra: int) -> Ints:
     """Captions in no order, one to many an image."""
     return rng.permutation(np.concatenate([np.arange(images), rng.integers(images, size=extra)]))
 
@@ -117,13 +118,13 @@ def test_a_twin_of_the_right_image_counts_against() -> None:
 def test_a_difference_below_the_tolerance_is_a_tie_and_one_above_is_not() -> None:
     for gap, rank in ((0.4e-6, 1), (3e-6, 0)):
         scores = np.array([[0.5, 0.1], [0.5 - gap, 0.9]], dtype=np.float32)
-        found = ranks(GivenScores(scores), np.arange(2))
+        found = ranks(ScoreMatrix(scores), np.arange(2))
         assert found.t2i.tolist() == [rank, 0]
 
 
 def test_the_best_of_several_captions_counts() -> None:
     scores = np.array([[0.1, 0.9, 0.8, 0.7], [0.3, 0.2, 0.4, 0.6]], dtype=np.float32)
-    found = ranks(GivenScores(scores), np.array([0, 0, 1, 1]))
+    found = ranks(ScoreMatrix(scores), np.array([0, 0, 1, 1]))
     assert found.i2t.tolist() == [0, 0]
     assert found.t2i.tolist() == [1, 0, 1, 1]
 
@@ -169,34 +170,34 @@ def test_part_of_an_ensemble_is_the_ensemble_of_parts() -> None:
 
 def test_scores_that_are_no_numbers_never_help() -> None:
     scores = np.array([[0.9, np.nan, 0.1], [0.2, 0.8, np.nan], [0.1, 0.1, 0.7]], dtype=np.float32)
-    found = ranks(GivenScores(scores), np.arange(3))
+    found = ranks(ScoreMatrix(scores), np.arange(3))
     assert found.i2t.tolist() == [1, 1, 0]
     assert found.t2i.tolist() == [0, 1, 1]
 
 
-def test_a_right_answer_without_a_finite_score_is_refused() -> None:
+def test_a_right_answer_without_a_finite_score_is_rejected() -> None:
     scores = np.array([[np.nan, 0.1], [0.2, 0.8]], dtype=np.float32)
     with pytest.raises(UserError, match=r"1 of 2 captions have no finite score .* diverged"):
-        ranks(GivenScores(scores), np.arange(2))
+        ranks(ScoreMatrix(scores), np.arange(2))
 
 
 @pytest.mark.parametrize(
     ("image_of", "message"),
     [([0, 1], "shape"), ([0, 1, 3], "within"), ([0, -1, 1], "within"), ([0, 0, 2], "image 1 has no caption")],
 )
-def test_a_map_that_does_not_fit_is_refused(image_of: list[int], message: str) -> None:
+def test_a_map_that_does_not_fit_is_rejected(image_of: list[int], message: str) -> None:
     scorer = InnerProduct(np.zeros((3, 2), dtype=np.float32), np.zeros((3, 2), dtype=np.float32))
     with pytest.raises(ValueError, match=message):
         ranks(scorer, np.asarray(image_of))
 
 
-def test_a_function_with_scores_of_another_shape_is_refused() -> None:
+def test_a_function_with_scores_of_another_shape_is_rejected() -> None:
     scorer = FunctionScores(lambda i, t: (i @ t.T).T, np.ones((3, 2)), np.ones((4, 2)))
     with pytest.raises(ValueError, match=r"expected scores \(3, 4\), got \(4, 3\)"):
         scorer.block(EVERY, EVERY)
 
 
-def test_sides_of_different_dimension_are_refused() -> None:
+def test_sides_of_different_dimension_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"\(3, 2\) and \(3, 4\)"):
         InnerProduct(np.zeros((3, 2), dtype=np.float32), np.zeros((3, 4), dtype=np.float32))
     with pytest.raises(ValueError, match="one shape"):

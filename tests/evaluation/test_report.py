@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,40 +14,41 @@ import pytest
 from rich.console import Console
 
 from lingvis.data.dataset import Dataset
-from lingvis.evaluation.evaluate import Embedded, embed, measure
+from lingvis.evaluation.evaluate import ScoredPools, measure, score_pools
 from lingvis.evaluation.ranks import ranks
-from lingvis.evaluation.report.examples import Answer, Example, Examples, examples
+from lingvis.evaluation.report.examples import Example, ExampleAnswer, Examples, examples
 from lingvis.evaluation.report.page import write_page
 from lingvis.evaluation.report.table import table
+from lingvis.evaluation.result import Report
 
 
 @pytest.fixture
-def embedded(dataset: Dataset, hashed: Any) -> Embedded:
-    return embed([hashed()], dataset)
+def scored(dataset: Dataset, hashed: Any) -> ScoredPools:
+    return score_pools([hashed()], dataset)
 
 
-def printed(report: dict[str, Any]) -> str:
+def printed(report: Report) -> str:
     out = io.StringIO()
     Console(file=out, width=80).print(table(report))
     return out.getvalue()
 
 
-def test_the_table_has_a_row_a_language(embedded: Embedded) -> None:
-    report = measure(embedded)
+def test_the_table_has_a_row_a_language(scored: ScoredPools) -> None:
+    report = measure(scored)
     text = printed(report)
     cells = next(line for line in text.splitlines() if line.startswith(" de ")).split()
-    german = report["languages"]["de"]
-    assert cells[:4] == ["de", "10", "20", f"{german['i2t']['R@1']:.1f}"]
-    assert cells[8:] == [f"{german['t2i']['R@10']:.1f}", f"{german['mR']:.1f}", f"{german['rsum']:.1f}"]
+    german = report.languages["de"]
+    assert cells[:4] == ["de", "10", "20", f"{german.i2t['R@1']:.1f}"]
+    assert cells[8:] == [f"{german.t2i['R@10']:.1f}", f"{german.mR:.1f}", f"{german.rsum:.1f}"]
     assert "hashed on tiny, split test, protocol all\n" in re.sub(" +", " ", text).replace(" \n", "\n")
-    assert f"A {report['A']:.1f}; " in text
+    assert f"A {report.A:.1f}; " in text
     assert "HA" not in text
 
 
 def test_zero_shot_languages_are_marked(dataset: Dataset, hashed: Any, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     for languages, marked in ((["en", "de"], True), (["en", "de", "ar"], False)):
-        found = embed([hashed(languages=languages)], dataset)
+        found = score_pools([hashed(languages=languages)], dataset)
         report = measure(found)
         write_page(path, report, examples(found))
         page = read(path).text
@@ -56,25 +58,23 @@ def test_zero_shot_languages_are_marked(dataset: Dataset, hashed: Any, tmp_path:
         assert not any(f"{lang}{mark}" in page for lang in ("en", "de") for mark in ("*", " zero-shot"))
 
 
-def test_the_table_fits_a_terminal_of_80_columns(embedded: Embedded) -> None:
-    report = measure(embedded)
-    report["languages"]["zh-Hant"] = report["languages"]["en"] | {
-        "zero_shot": True,
-        "images": 5000,
-        "captions": 25000,
-        "rsum": 600.0,
-    }
-    text = printed(report)
+def test_the_table_fits_a_terminal_of_80_columns(scored: ScoredPools) -> None:
+    report = measure(scored)
+    best = {"R@1": 100.0, "R@5": 100.0, "R@10": 100.0}
+    traditional = replace(
+        report.languages["en"], zero_shot=True, images=5000, captions=25000, i2t=best, t2i=best
+    )
+    text = printed(replace(report, languages={**report.languages, "zh-Hant": traditional}))
     assert "…" not in text
     assert re.search(r"zh-Hant\* +5,000 +25,000 ", text)
     assert "600.0" in text
 
 
-def test_examples_have_the_rank_that_was_measured(embedded: Embedded) -> None:
-    found = examples(embedded, queries=5).queries
+def test_examples_have_the_rank_that_was_measured(scored: ScoredPools) -> None:
+    found = examples(scored, queries=5).queries
     assert len(found) == 3 * 2 * 5
     checked = set()
-    for pool, scorer in zip(embedded.pools, embedded.scorers, strict=True):
+    for pool, scorer in zip(scored.pools, scored.scorers, strict=True):
         places = ranks(scorer, pool.image_of)
         for example in (each for each in found if each.lang == pool.lang):
             if example.direction == "t2i":
@@ -96,21 +96,21 @@ def test_examples_have_the_rank_that_was_measured(embedded: Embedded) -> None:
     assert {1, 6} <= checked
 
 
-def test_examples_depend_on_the_seed_alone(embedded: Embedded) -> None:
-    assert examples(embedded, seed=3) == examples(embedded, seed=3)
-    assert examples(embedded, seed=3) != examples(embedded, seed=4)
-    assert len(examples(embedded, queries=100).queries) == 24 + 12 + 12 + 12 + 20 + 10
+def test_examples_depend_on_the_seed_alone(scored: ScoredPools) -> None:
+    assert examples(scored, seed=3) == examples(scored, seed=3)
+    assert examples(scored, seed=3) != examples(scored, seed=4)
+    assert len(examples(scored, queries=100).queries) == 24 + 12 + 12 + 12 + 20 + 10
 
 
 def test_a_tie_puts_the_right_answer_behind(dataset: Dataset, hashed: Any) -> None:
     class Collapsed(hashed):  # type: ignore[misc]
-        def embed_images(self, names: list[str]) -> Any:
+        def encode(self, names: list[str]) -> Any:
             return np.ones((len(names), 8), dtype=np.float32)
 
-        def embed_texts(self, texts: list[str], langs: list[str]) -> Any:
-            return self.embed_images(texts)
+        def encode_texts(self, texts: list[str], langs: list[str]) -> Any:
+            return self.encode(texts)
 
-    for example in examples(embed([Collapsed()], dataset, languages=["en"])).queries:
+    for example in examples(score_pools([Collapsed()], dataset, languages=["en"])).queries:
         assert example.rank == (12 if example.direction == "t2i" else 23)
         assert not any(answer.right for answer in example.answers)
 
@@ -149,11 +149,11 @@ def read(path: Path) -> Reader:
     return reader
 
 
-def test_the_page_marks_right_and_wrong_and_asks_for_nothing(embedded: Embedded, tmp_path: Path) -> None:
-    drawn = examples(embedded, seed=7)
+def test_the_page_marks_right_and_wrong_and_asks_for_nothing(scored: ScoredPools, tmp_path: Path) -> None:
+    drawn = examples(scored, seed=7)
     found = [*drawn.queries, *(query for each in drawn.same for query in each.queries)]
     path = tmp_path / "out" / "page.html"
-    write_page(path, measure(embedded), drawn)
+    write_page(path, measure(scored), drawn)
     page = read(path)
     marks = [attrs["class"] for tag, attrs in page.tags if tag == "li" and "class" in attrs]
     answers = [answer.right for example in found for answer in example.answers]
@@ -173,16 +173,16 @@ def test_the_page_marks_right_and_wrong_and_asks_for_nothing(embedded: Embedded,
     )
 
 
-def test_the_same_question_is_asked_in_all_languages(embedded: Embedded) -> None:
-    found = examples(embedded, same=5, seed=1).same
+def test_the_same_question_is_asked_in_all_languages(scored: ScoredPools) -> None:
+    found = examples(scored, same=5, seed=1).same
     assert len({each.image for each in found}) == len(found) == 5
-    assert found == examples(embedded, same=5, seed=1, queries=0).same
-    assert [each.image for each in found] != [each.image for each in examples(embedded, same=5, seed=2).same]
+    assert found == examples(scored, same=5, seed=1, queries=0).same
+    assert [each.image for each in found] != [each.image for each in examples(scored, same=5, seed=2).same]
     for question in found:
         assert int(question.image[:-4]) >= 2  # the others have no sentence in German
         assert question.together is None
-        assert [query.lang for query in question.queries] == [pool.lang for pool in embedded.pools]
-        for query, pool, scorer in zip(question.queries, embedded.pools, embedded.scorers, strict=True):
+        assert [query.lang for query in question.queries] == [pool.lang for pool in scored.pools]
+        for query, pool, scorer in zip(question.queries, scored.pools, scored.scorers, strict=True):
             text = pool.texts.index(query.query)
             assert pool.images[pool.image_of[text]] == question.image
             assert query.rank == ranks(scorer, pool.image_of).t2i[text] + 1
@@ -194,16 +194,16 @@ def test_the_same_question_is_asked_in_all_languages(embedded: Embedded) -> None
 def test_the_page_shows_the_same_question_only_where_there_are_languages(
     dataset: Dataset, hashed: Any, tmp_path: Path
 ) -> None:
-    heading = "The same question in all languages"
+    heading = "The same query in all languages"
     path = tmp_path / "page.html"
     for languages, shown in ((["en"], False), (["en", "ar"], True)):
-        found = embed([hashed()], dataset, languages=languages)
+        found = score_pools([hashed()], dataset, languages=languages)
         drawn = examples(found)
         write_page(path, measure(found), drawn)
         page = read(path)
         assert (heading in page.text) == shown
         assert len(drawn.same) == 3 * shown
-        asked = sum(attrs.get("class") == "asked" for _, attrs in page.tags)
+        asked = sum(attrs.get("class") == "query-in" for _, attrs in page.tags)
         assert asked == 2 * len(drawn.same)
     arabic = drawn.same[0].queries[1]
     assert arabic.lang == "ar"
@@ -212,25 +212,25 @@ def test_the_page_shows_the_same_question_only_where_there_are_languages(
     assert all(attrs["dir"] == "auto" for attrs in right)
 
 
-def test_captions_and_names_cannot_become_markup(embedded: Embedded, tmp_path: Path) -> None:
+def test_captions_and_names_cannot_become_markup(scored: ScoredPools, tmp_path: Path) -> None:
     evil = "<script>alert('x')</script> & \"y\""
-    report = measure(embedded) | {"model": evil, "dataset": evil}
+    report = replace(measure(scored), model=evil, dataset=evil)
     found = (
-        Example("en", "t2i", evil, (Answer('"><img src=x>.png', 0.5, True),), 1, 12),
-        Example("en", "i2t", '"><b>.png', (Answer(evil, 0.5, False),), 3, 24),
+        Example("en", "t2i", evil, (ExampleAnswer('"><img src=x>.png', 0.5, True),), 1, 12),
+        Example("en", "i2t", '"><b>.png', (ExampleAnswer(evil, 0.5, False),), 3, 24),
     )
     path = tmp_path / "page.html"
-    write_page(path, report, Examples(found, 0, embedded.dataset.images_dir))
+    write_page(path, report, Examples(found, 0, scored.dataset.images_dir))
     page = read(path)
     assert not any(tag in ("script", "img") for tag, _ in page.tags)
     assert page.text.count(evil) == 6
     assert '"><img src=x>.png' in page.text
 
 
-def test_a_dataset_without_pictures_gets_names(embedded: Embedded, tmp_path: Path) -> None:
+def test_a_dataset_without_pictures_gets_names(scored: ScoredPools, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    found = examples(embedded, queries=1).queries
-    write_page(path, measure(embedded), Examples(found, 0, tmp_path / "nowhere"))
+    found = examples(scored, queries=1).queries
+    write_page(path, measure(scored), Examples(found, 0, tmp_path / "nowhere"))
     page = read(path)
     assert not any(tag == "img" for tag, _ in page.tags)
     assert found[0].answers[0].item in page.text

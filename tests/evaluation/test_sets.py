@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation import models, sets
-from lingvis.evaluation.evaluate import embed, evaluate
+from lingvis.evaluation.evaluate import evaluate_models, score_pools
 from lingvis.evaluation.ranks import ranks
-from lingvis.evaluation.scorers import EVERY, Floats
+from lingvis.evaluation.scorers import EVERY
 from lingvis.evaluation.sets import SetScores, VectorSets
 from lingvis.similarity.cross_attention import CrossAttention
 
@@ -109,11 +110,11 @@ def make_model(hashed: Any) -> Any:
     class Sets(hashed):  # type: ignore[misc]
         pooled = False
 
-        def embed_images(self, names: Sequence[str]) -> Floats:
+        def encode(self, names: Sequence[str]) -> Floats:
             self.asked_images += names
             return np.stack([[self._draw(f"{name}{part}") for part in "abc"] for name in names])
 
-        def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+        def encode_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
             self.asked_texts += zip(langs, texts, strict=True)
             out = np.zeros((len(texts), max(len(text.split()) for text in texts), self.dim), np.float32)
             for row, (text, lang) in enumerate(zip(texts, langs, strict=True)):
@@ -134,27 +135,27 @@ def test_evaluation_packs_what_it_embeds_and_finds_the_same(
 ) -> None:
     monkeypatch.setattr(models, "SETS_AT_ONCE", 5)
     model = make_model(hashed)
-    report = evaluate([model], dataset, languages=["de", "en"])
+    report = evaluate_models([model], dataset, languages=["de", "en"])
     assert model.longest == 5
     assert sorted(model.asked_images) == sorted(f"{number}.png" for number in range(12))
     assert len(model.asked_texts) == len(set(model.asked_texts)) == 24 + 20
     for lang, seed in (("de", 10), ("en", 12)):
         captions = dataset.captions("test", [lang])
         assert len(captions.images) == seed
-        images = [each[None] for each in model.embed_images(captions.images)]
-        texts = [model.embed_texts([text], [lang]) for text in captions.texts]
+        images = [each[None] for each in model.encode(captions.images)]
+        texts = [model.encode_texts([text], [lang]) for text in captions.texts]
         expected = np.block([[scan(image, text) for text in texts] for image in images])
-        found = embed([model], dataset, languages=[lang]).scorers[0].block(EVERY, EVERY)
+        found = score_pools([model], dataset, languages=[lang]).scorers[0].block(EVERY, EVERY)
         np.testing.assert_allclose(found, expected, atol=1e-6)
         best = expected.argmax(axis=0) == captions.image_of
-        assert report["languages"][lang]["t2i"]["R@1"] == pytest.approx(100 * best.mean())
+        assert report.languages[lang].t2i["R@1"] == pytest.approx(100 * best.mean())
         assert best.any()
 
 
 def test_an_ensemble_of_sets_and_vectors(dataset: Dataset, hashed: Any) -> None:
-    both = embed([make_model(hashed), hashed()], dataset, languages=["en"]).scorers[0]
+    both = score_pools([make_model(hashed), hashed()], dataset, languages=["en"]).scorers[0]
     apart = [
-        embed([each], dataset, languages=["en"]).scorers[0].block(EVERY, EVERY).copy()
+        score_pools([each], dataset, languages=["en"]).scorers[0].block(EVERY, EVERY).copy()
         for each in (make_model(hashed), hashed())
     ]
     np.testing.assert_allclose(both.block(EVERY, EVERY), np.mean(apart, axis=0), atol=1e-6)
@@ -164,4 +165,4 @@ def test_a_diverged_model_of_sets_is_named(dataset: Dataset, hashed: Any) -> Non
     model = make_model(hashed)
     model._draw = lambda key: np.full(8, np.nan, np.float32)
     with pytest.raises(UserError, match="12 of 12 images an embedding that is not finite"):
-        evaluate([model], dataset, languages=["en"])
+        evaluate_models([model], dataset, languages=["en"])

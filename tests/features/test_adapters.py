@@ -159,5 +159,5 @@ def test_maps_of_all_layouts_become_channels_first() -> None:
         np.testing.assert_array_equal(as_map(layout, channels=3, prefix=prefix, name="x"), cells)
     with pytest.raises(UserError, match="17 tokens, not a square grid"):
         as_map(tokens, channels=3, prefix=1, name="x")
-    with pytest.raises(UserError, match="no grid"):
+    with pytest.raises(UserError, match="not a grid"):
         as_map(cells[0, 0], channels=3, prefix=0, name="x")

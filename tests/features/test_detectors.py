@@ -21,8 +21,8 @@ from lingvis.features.detectors import DETECTORS, load_detector
 from lingvis.features.detectors.boxes import best_boxes, from_centres, overlaps
 from lingvis.features.detectors.classifier import imagenet_names
 from lingvis.features.detectors.labels import read_labels
-from lingvis.features.detectors.looking import look
 from lingvis.features.detectors.onnx_yolo import read_output
+from lingvis.features.detectors.pixels import scaled_picture
 from tests.features.detector_files import COLOURS, coloured, write_yolo
 
 box = st.tuples(*[st.integers(0, 12)] * 2, *[st.integers(1, 8)] * 2).map(
@@ -64,7 +64,7 @@ def test_final_boxes_are_taken_as_they_are() -> None:
     boxes, scores, classes = read_output(rows, 80)
     assert (boxes.tolist(), classes.tolist()) == ([[1, 2, 3, 4]] * 2, [7, 7])
     assert scores == pytest.approx([0.9, 0.8])
-    with pytest.raises(UserError, match=r"\[2, 9\] values a picture, which fits no YOLO of 1 classes"):
+    with pytest.raises(UserError, match=r"\[2, 9\] values per picture, which matches no YOLO of 1 classes"):
         read_output(np.zeros((2, 9), np.float32), 1)
     one_class = np.array([[10, 10, 4, 4, 0.5, 0.8]], np.float32)  # version 5 with a single class
     assert read_output(one_class, 1)[1] == pytest.approx([0.4])
@@ -84,7 +84,7 @@ def test_a_yolo_file_sees_colours_where_they_are(tmp_path: Path, version: int, b
     tall.save(tmp_path / "tall.png")
     turned.save(tmp_path / "turned.png", exif=exif)
     names = ("wide.png", "tall.png", "turned.png")
-    seen: Any = detector.detect([look(tmp_path / name, name, detector.side) for name in names])
+    seen: Any = detector.detect([scaled_picture(tmp_path / name, name, detector.side) for name in names])
     # The grey beside a picture counts a little for every colour.
     best = [{r.label: r for r in sorted(found, key=lambda r: r.score) if r.score > 0.4} for found in seen]
     assert [set(found) for found in best] == [{"red", "blue"}, {"green"}, {"red"}]
@@ -102,14 +102,14 @@ def test_a_yolo_file_sees_colours_where_they_are(tmp_path: Path, version: int, b
 def test_onnx_files_that_do_not_fit(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'lingvis[detectors]'")
     file = write_yolo(tmp_path / "yolo.onnx", version=8, names=False)
-    with pytest.raises(UserError, match=r"no names of classes inside; give them with --labels"):
+    with pytest.raises(UserError, match=r"contains no class names; name a file"):
         load_detector(f"onnx:{file}")
     names = tmp_path / "names.txt"
     names.write_text("one\ntwo\n")
     detector = load_detector(f"onnx:{file}", labels=names)
     coloured((64, 64), {}).save(tmp_path / "a.png")
-    with pytest.raises(UserError, match="fits no YOLO of 2 classes"):
-        detector.detect([look(tmp_path / "a.png", "a.png", detector.side)])
+    with pytest.raises(UserError, match="matches no YOLO of 2 classes"):
+        detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     (tmp_path / "bad.onnx").write_bytes(b"not a model")
     with pytest.raises(UserError, match=r"bad\.onnx cannot be loaded"):
         load_detector(f"onnx:{tmp_path / 'bad.onnx'}", labels=names)
@@ -124,7 +124,7 @@ def test_a_tflite_file_brings_its_labels_and_boxes_stay_inside(tmp_path: Path) -
     assert (detector.labels[0], detector.labels[17]) == ("person", "dog")  # type: ignore[attr-defined]
     assert 11 not in detector.labels  # type: ignore[attr-defined]
     coloured((640, 320), {"red": (0, 0, 99, 99)}).save(tmp_path / "a.png")
-    (regions,) = detector.detect([look(tmp_path / "a.png", "a.png", detector.side)])
+    (regions,) = detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     assert not isinstance(regions, Exception)
     for region in regions:
         assert 0 <= region.box[0] < region.box[2] <= 640 and 0 <= region.box[1] < region.box[3] <= 320
@@ -134,11 +134,11 @@ def test_a_tflite_file_brings_its_labels_and_boxes_stay_inside(tmp_path: Path) -
     ("name", "message"),
     [
         ("yolo", "unknown detector 'yolo'; choose one of: .*onnx:FILE.*tflite:FILE"),
-        ("onnx", "detector 'onnx' lacks what it works with; write it as onnx:FILE"),
+        ("onnx", "detector 'onnx' is incomplete; write it as onnx:FILE"),
         ("onnx:nowhere.onnx", r"no ONNX model at nowhere\.onnx; .* nothing is downloaded"),
         ("tflite:nowhere.tflite", r"no TensorFlow Lite model at nowhere\.tflite"),
         ("torchvision", "write it as torchvision:FILE"),
-        ("classifier:resnet", "backbone 'resnet' has no classifier here; choose one of: efficientnet-lite0"),
+        ("classifier:resnet", "backbone 'resnet' has no classifier; choose one of: efficientnet-lite0"),
     ],
 )
 def test_bad_names_of_detectors(name: str, message: str) -> None:
@@ -195,7 +195,7 @@ def test_the_classifier_names_a_part_of_the_picture(tmp_path: Path) -> None:
     detector = load_detector("classifier:efficientnet-lite0", labels=names)
     noise = np.random.default_rng(0).integers(0, 256, (6, 8, 3), dtype=np.uint8)
     Image.fromarray(noise).resize((200, 100)).save(tmp_path / "a.png")
-    (regions,) = detector.detect([look(tmp_path / "a.png", "a.png", detector.side)])
+    (regions,) = detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     assert not isinstance(regions, Exception)
     assert regions
     scores = [region.score or 0.0 for region in regions]
@@ -210,13 +210,13 @@ def test_the_classifier_names_a_part_of_the_picture(tmp_path: Path) -> None:
     }
     assert {region.box for region in regions} <= views
     names.write_text("\n".join(f"class {n}" for n in range(1001)))
-    with pytest.raises(UserError, match="names 1001 classes, the classifier has 1000"):
+    with pytest.raises(UserError, match="names 1001 classes, but the classifier has 1000"):
         load_detector("classifier:efficientnet-lite0", labels=names)
 
 
 def test_imagenet_names_need_timm_or_a_file() -> None:
     if importlib.util.find_spec("timm") is None:
-        with pytest.raises(UserError, match=r"give them with --labels.*lingvis\[timm\]"):
+        with pytest.raises(UserError, match=r"name a file with one name per line as labels.*lingvis\[timm\]"):
             imagenet_names()
     else:
         names = imagenet_names()
@@ -233,8 +233,8 @@ def test_torchvision_weights_find_their_network(tmp_path: Path) -> None:
     detector = load_detector(f"torchvision:{tmp_path / 'weights.pth'}")
     assert detector.labels[1] == "person"  # type: ignore[attr-defined]
     coloured((300, 200), dict.fromkeys(COLOURS, (0, 0, 99, 99))).save(tmp_path / "a.png")
-    (regions,) = detector.detect([look(tmp_path / "a.png", "a.png", detector.side)])
+    (regions,) = detector.detect([scaled_picture(tmp_path / "a.png", "a.png", detector.side)])
     assert isinstance(regions, list)
     torch.save({"other": torch.zeros(2)}, tmp_path / "weights.pth")
-    with pytest.raises(UserError, match="are those of no network here"):
+    with pytest.raises(UserError, match="belong to no known network"):
         load_detector(f"torchvision:{tmp_path / 'weights.pth'}")

@@ -17,11 +17,12 @@ import pytest
 from lingvis.cli.features import detect as command
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.detections import read_manifest
+from lingvis.data.images import UNKNOWN_FORMAT
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone
 from lingvis.features.detect import best, detect
-from lingvis.features.detectors import Picture
+from lingvis.features.detectors import DetectorPicture
 from lingvis.features.extract import extract
 from tests.features.detector_files import coloured, write_yolo
 
@@ -38,7 +39,7 @@ class Corner:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         self.asked += [picture.name for picture in pictures]
         return [
             [
@@ -66,9 +67,7 @@ def test_regions_are_stored_and_features_use_them(make_dataset: MakeDataset, tin
     made = detect(dataset, Corner(), score=0.85, batch_size=3)
     assert (made.pictures, made.empty, made.regions) == (4, 1, 4)
     assert made.labels == {"sure": 3, "faint": 1}
-    assert [(b.image, b.reason) for b in made.broken] == [
-        ("02.jpg", "the file is not a picture of a known format")
-    ]
+    assert [(b.image, b.reason) for b in made.broken] == [("02.jpg", UNKNOWN_FORMAT)]
     assert lines_of(dataset)[0] == {
         "image": "00.jpg",
         "regions": [
@@ -103,7 +102,7 @@ def test_rows_keep_their_own_regions_unless_detections_are_named(
         UserError, match=r"no detections at .*nothing; make them with: lingvis features detect"
     ):
         dataset.with_regions("nothing")
-    with pytest.raises(UserError, match="have no part in features of kind grid"):
+    with pytest.raises(UserError, match="have no effect on features of kind grid"):
         extract(dataset, backbone=tiny, kind="grid", detections="other")
 
 
@@ -113,9 +112,7 @@ def test_pictures_that_nobody_looked_at_are_named(make_dataset: MakeDataset) -> 
     coloured((20, 20), {}).save(dataset.images_dir / "new.png")
     rows = [*dataset.rows, dataset.rows[0].model_copy(update={"image": "new.png"})]
     write_rows(dataset.path / "captions.jsonl", rows)
-    with pytest.raises(
-        UserError, match=r"lack 1 of the pictures, new\.png among them; bring them up to date"
-    ):
+    with pytest.raises(UserError, match=r"lack 1 of the pictures, new\.png among them; update them"):
         Dataset.open(dataset.path).with_regions()
 
 
@@ -126,7 +123,7 @@ def test_complete_detections_are_kept_and_others_refused(make_dataset: MakeDatas
     assert detect(dataset, again) == made
     assert again.asked == []
     with pytest.raises(
-        UserError, match=r"holds what corner saw with score 0\.3 and at most 36 .*--name.*--force"
+        UserError, match=r"holds detections of corner with score 0\.3 and at most 36 .*another name.*force"
     ):
         detect(dataset, Corner(), score=0.5)
     assert read_manifest(dataset.detections_dir / "regions") == made
@@ -141,7 +138,7 @@ def test_an_interrupted_run_goes_on_after_its_last_whole_batch(make_dataset: Mak
     dataset = make_dataset(5)
 
     class Tired(Corner):
-        def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+        def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
             if len(self.asked) == 4:
                 raise KeyboardInterrupt
             return super().detect(pictures)
@@ -169,9 +166,9 @@ def test_an_interrupted_run_goes_on_after_its_last_whole_batch(make_dataset: Mak
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"score": 1.5}, "score 1.5 is no share"),
-        ({"most": 0}, "number of regions 0 is too small"),
-        ({"batch_size": 0}, "batch size 0 is too small"),
+        ({"score": 1.5}, "score must be a number from 0 to 1, such as 0.3, got 1.5"),
+        ({"most": 0}, "most must be at least 1, got 0"),
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
         ({"name": "../x"}, "bad name"),
         ({"name": ".x"}, "bad name"),
     ],

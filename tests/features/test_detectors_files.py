@@ -12,7 +12,7 @@ import pytest
 
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.detectors import Picture, load_detector
+from lingvis.features.detectors import DetectorPicture, load_detector
 from lingvis.features.detectors.ids import PictureIds
 from lingvis.features.pictures import BrokenPicture
 
@@ -21,8 +21,8 @@ NO_PIXELS = np.zeros((0, 0, 3), np.uint8)
 CATEGORIES = [{"id": 1, "name": "person"}, {"id": 18, "name": "dog"}]
 
 
-def pictures(width: int = 100, height: int = 50) -> list[Picture]:
-    return [Picture(name, width, height, NO_PIXELS) for name in IMAGES]
+def pictures(width: int = 100, height: int = 50) -> list[DetectorPicture]:
+    return [DetectorPicture(name, width, height, NO_PIXELS) for name in IMAGES]
 
 
 def write(file: Path, value: Any) -> Path:
@@ -97,14 +97,14 @@ def test_coco_annotations_are_sure_and_bring_their_names(tmp_path: Path) -> None
     ("content", "message"),
     [
         ("{", "cannot be read as JSON"),
-        ([{"image_id": 42, "category_id": 1, "bbox": [0, 0, 1, 1]}], r"give them with --labels"),
+        ([{"image_id": 42, "category_id": 1, "bbox": [0, 0, 1, 1]}], r"from the file of labels"),
         ({"categories": CATEGORIES, "annotations": [{"image_id": 42}]}, "KeyError"),
         (
             {
                 "categories": CATEGORIES,
                 "annotations": [{"image_id": 3, "category_id": 1, "bbox": [0, 0, 1, 1]}],
             },
-            "names none of the 3 pictures; it speaks of 3, the dataset has val/COCO",
+            "names none of the 3 pictures: it has 3, the dataset has val/COCO",
         ),
     ],
 )
@@ -152,10 +152,10 @@ def test_bad_bottom_up_files(tmp_path: Path) -> None:
     (tmp_path / "names").mkdir()
     for name in ("objects", "attributes"):
         write(tmp_path / "names" / f"{name}_vocab.txt", "one\n")
-    with pytest.raises(UserError, match="line 1: 6 fields, a TSV with classes and attributes has 10"):
+    with pytest.raises(UserError, match="line 1: 6 fields; a TSV with classes and attributes has 10"):
         load_detector(f"bottom-up:{file}", labels=tmp_path / "names", images=IMAGES)
     write(file, tsv_line("1", 2, 2, [[0, 0, 1, 1]]))
-    with pytest.raises(UserError, match="names none of the 3 pictures; it speaks of 1,"):
+    with pytest.raises(UserError, match="names none of the 3 pictures: it has 1,"):
         load_detector(f"bottom-up:{file}", labels=tmp_path / "names", images=IMAGES)
 
 

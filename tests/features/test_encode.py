@@ -12,7 +12,7 @@ from PIL import Image
 
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone
-from lingvis.features.encode import Encoded, PictureEncoder, PictureFile, encode_pictures
+from lingvis.features.encode import FeatureSet, PictureEncoder, PictureFile, encode_pictures
 from lingvis.features.pictures import BrokenPicture
 
 
@@ -98,7 +98,7 @@ def test_one_broken_picture_does_not_shift_the_others(files: list[Path], tiny: B
     given = [PictureFile(file) for file in (files[0], bad, *files[1:])]
     found = [r for batch in PictureEncoder(tiny).batches(given, batch_size=3) for r in batch]
     assert isinstance(found[1], BrokenPicture)
-    kept = [result.values for result in found if isinstance(result, Encoded)]
+    kept = [result.values for result in found if isinstance(result, FeatureSet)]
     np.testing.assert_array_equal(kept, sets(files, tiny, "grid"))
     with pytest.raises(UserError, match=r"bad\.jpg cannot be used: the file is empty"):
         sets([files[0], bad, files[1]], tiny, "grid")

@@ -53,6 +53,13 @@ def test_extract_stores_what_live_encoding_gives(make_dataset: MakeDataset, lite
     assert set(files_of(store.path)) == {"manifest.json", "names.json", "offsets.npy", "values.npy"}
 
 
+def test_a_path_names_the_dataset_as_well(make_dataset: MakeDataset, tiny: Backbone) -> None:
+    dataset = make_dataset(2)
+    store = extract(str(dataset.path), backbone=tiny, kind="global")
+    assert store.names == [row.image for row in dataset.rows]
+    assert extract(dataset, backbone=tiny, kind="global").manifest == store.manifest
+
+
 def test_a_complete_store_is_returned_without_the_backbone(make_dataset: MakeDataset, tiny: Backbone) -> None:
     dataset = make_dataset(2)
     first = extract(dataset, backbone=tiny, kind="global")
@@ -98,7 +105,7 @@ def test_broken_pictures_stop_or_are_listed(make_dataset: MakeDataset, tiny: Bac
     (dataset.images_dir / "03.jpg").write_bytes(data[: len(data) * 2 // 3])
     (dataset.images_dir / "06.jpg").write_bytes(b"")
     (dataset.images_dir / "07.jpg").write_text("hello")
-    with pytest.raises(UserError, match=r"03\.jpg cannot be used: .*truncated.*--skip-broken"):
+    with pytest.raises(UserError, match=r"03\.jpg cannot be used: .*truncated.*set skip_broken"):
         extract(dataset, backbone=tiny, kind="global", batch_size=2)
     progress = dataset.features_dir / ".tiny-global.partial" / "progress.jsonl"
     assert (
@@ -183,7 +190,7 @@ def interrupted(dataset: Dataset, backbone: Backbone, size: int) -> Path:
     """Run extraction until its values file reaches `size` bytes; the partial folder."""
     with (
         file_limit(size),
-        pytest.raises(UserError, match=r"no space left on the disk for .*work so far is kept"),
+        pytest.raises(UserError, match=r"no space left on the disk for .*finished work is kept"),
     ):
         extract(dataset, backbone=backbone, kind="global", batch_size=2)
     return dataset.features_dir / ".tiny-global.partial"
@@ -240,12 +247,12 @@ def test_bad_arguments_are_refused(make_dataset: MakeDataset, tiny: Backbone, tm
         extract(dataset, backbone="nothing")
     with pytest.raises(UserError, match="unknown kind"):
         extract(dataset, backbone=tiny, kind="all")
-    with pytest.raises(UserError, match="batch size 0"):
+    with pytest.raises(UserError, match="batch_size must be at least 1, got 0"):
         extract(dataset, backbone=tiny, batch_size=0)
     for name in ("../out", ".hidden", "a/b"):
         with pytest.raises(UserError, match="bad name"):
             extract(dataset, backbone=tiny, name=name)
-    with pytest.raises(UserError, match="nothing to extract"):
+    with pytest.raises(UserError, match="extraction needs the pictures"):
         extract(Dataset(tmp_path / "none", dataset.rows), backbone=tiny)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lingvis.data.images import ORIENTATION_TAG
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.pictures import ORIENTATION_TAG, BrokenPicture, Decoded, decode
+from lingvis.features.pictures import BrokenPicture, Decoded, decode
 
 HALF = (0.5, 0.5, 0.5)
 SQUASH = Preprocessing(16, HALF, HALF)

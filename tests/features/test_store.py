@@ -119,7 +119,7 @@ def test_offsets_must_divide_the_vectors(folder: Path) -> None:
         (["a"], [np.ones((1, 3))] * 2, "2 arrays for 1 pictures"),
         ([], [], "0 arrays for 0 pictures"),
         (["a", "a"], [np.ones((1, 3))] * 2, "same picture twice"),
-        (["a", "b"], [np.ones((1, 3)), np.ones((1, 4))], "of b have 4 values a vector"),
+        (["a", "b"], [np.ones((1, 3)), np.ones((1, 4))], "of b have 4 values per vector"),
         (["a"], [np.ones((0, 3))], "not empty"),
         (["a"], [np.ones((1, 2, 3))], "shape"),
         (["a"], [np.array([[1.0, np.nan]])], "not finite"),

@@ -146,7 +146,7 @@ def test_table_serves_ragged_sets_as_a_naive_loop_would(sizes: list[int]) -> Non
 
 
 def test_sets_are_copied_to_a_device_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_module, "SETS_A_PORTION", 2)
+    monkeypatch.setattr(table_module, "SETS_PER_COPY", 2)
     offsets = np.array([0, 1, 5, 7, 12, 13])
     values = np.arange(26, dtype=np.float16).reshape(13, 2)
     rows = np.array([3, 0, 2, 4, 1])

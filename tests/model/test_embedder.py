@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,16 @@ from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
 from lingvis.errors import UserError
 from lingvis.evaluation.protocols import PROTOCOLS, EvaluationProtocol
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.description import describe_features
+from lingvis.features.description import Features, describe_features
 from lingvis.features.extract import extract
 from lingvis.features.store import FeatureStore, write_store
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import write_artifact
-from lingvis.model.stored import StoredEmbedder
-from lingvis.training.build import load_recipe
+from lingvis.model.folder import ModelConfig, write_model_folder
+from lingvis.model.stored import StoredImages
+from lingvis.training.validate import load_recipe
 
 COUNT = 6
 TEXTS = [f"word{number} of {number}" for number in range(COUNT)]
@@ -46,16 +47,17 @@ def write_dataset(folder: Path, **fields: Any) -> Dataset:
     return Dataset.open(folder)
 
 
-def write_model(run: Path, features: dict[str, Any], languages: Sequence[str] = ("en",)) -> Path:
+def write_model(run: Path, features: Features, languages: Sequence[str] = ("en",)) -> Path:
     """An untrained model folder."""
     recipe = load_recipe("demo", ["image.encoder.dim=8", "text.encoder.dim=8", "text.words.dim=8"])
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, ["en"] * COUNT)
-    model = build_model(recipe, feature_dim=features["dim"], vocabulary=tokenizer.vocabulary)
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=features.dim, vocabulary=tokenizer.vocabulary
+    )
     run.mkdir()
-    tokenizer.save(run)
-    config = {"recipe": recipe.model_dump(), "features": features, "languages": list(languages)}
-    write_artifact(run, config=config, tensors=model.state_dict(), card="")
+    config = ModelConfig(languages=list(languages), features=features, model=recipe.model)
+    write_model_folder(run, config=config, model=model, tokenizer=tokenizer, card="")
     return run
 
 
@@ -84,21 +86,24 @@ def run(dataset: Dataset, tmp_path: Path) -> Path:
 def test_features_made_in_another_way_are_refused(dataset: Dataset, tmp_path: Path) -> None:
     store = extract(dataset, kind="region", regions="pooled", device="cpu")
     described = describe_features(store)
-    assert json.loads(json.dumps(described)) == described
-    assert described["preprocessing"]["size"] == 224
+    assert Features.model_validate_json(described.model_dump_json()) == described
+    assert described.preprocessing is not None and described.preprocessing.size == 224
     pooled = Embedder.load(write_model(tmp_path / "pooled", described), device="cpu")
-    StoredEmbedder(pooled, store)
-    cropped = Embedder.load(write_model(tmp_path / "cropped", described | {"regions": "crop"}))
+    StoredImages(pooled, store)
+    cropped = Embedder.load(
+        write_model(tmp_path / "cropped", described.model_copy(update={"regions": "crop"}))
+    )
     with pytest.raises(UserError) as caught:
-        StoredEmbedder(cropped, store)
+        StoredImages(cropped, store)
     assert "trained on features with regions 'crop', but" in str(caught.value)
     assert str(caught.value).endswith(
         f"features extract {dataset.path} --backbone efficientnet-lite0 --kind region --regions crop"
     )
-    sharper = described["preprocessing"] | {"interpolation": "lanczos"}
-    other = Embedder.load(write_model(tmp_path / "other", described | {"preprocessing": sharper}))
+    sharper = replace(described.preprocessing, interpolation="lanczos")
+    changed = described.model_copy(update={"preprocessing": sharper})
+    other = Embedder.load(write_model(tmp_path / "other", changed))
     with pytest.raises(UserError, match="trained on features with preprocessing"):
-        StoredEmbedder(other, store)
+        StoredImages(other, store)
     with pytest.raises(UserError, match="prepares pictures in another way than when model other was trained"):
         other.encode_images([dataset.images_dir / "0.png"])
 
@@ -125,7 +130,7 @@ def test_pictures_are_encoded_live_as_they_were_stored(dataset: Dataset, tmp_pat
         model = Embedder.load(write_model(tmp_path / regions, describe_features(store)), device="cpu")
         model._backbone = Peaky()
         found[regions] = model.encode_images([dataset.images_dir / "0.png"])
-        stored = StoredEmbedder(model, store).embed_images(["0.png"])
+        stored = StoredImages(model, store).encode(["0.png"])
         np.testing.assert_allclose(found[regions], stored, atol=1e-5)
     assert np.abs(found["pooled"] - found["crop"]).max() > 0.1
 
@@ -136,9 +141,9 @@ def test_missing_features_come_with_the_command_that_makes_them(dataset: Dataset
         ("a", {"kind": "grid", "name": "efficientnet-lite0-grid"}, "--kind grid"),
         ("b", {"kind": "region", "regions": "crop", "name": "x"}, "--kind region --regions crop --name x"),
     ):
-        model = write_model(tmp_path / name, made | changes)
+        model = write_model(tmp_path / name, made.model_copy(update=changes))
         with pytest.raises(UserError) as caught:
-            evaluate_runs([model], dataset.path, device="cpu")
+            evaluate([model], dataset.path, device="cpu").as_json()
         command = f"lingvis features extract {dataset.path} --backbone efficientnet-lite0 {options}"
         assert str(caught.value).endswith(f"which model {name} needs; extract them with: {command}")
 
@@ -149,7 +154,7 @@ def test_missing_imported_features_are_not_promised(dataset: Dataset, tmp_path: 
     with pytest.raises(
         UserError, match="import the same toy features into features/toy-global of the dataset"
     ):
-        evaluate_runs([model], elsewhere.path)
+        evaluate([model], elsewhere.path).as_json()
 
 
 def test_a_model_measures_the_languages_it_shares_with_the_protocol(tmp_path: Path) -> None:
@@ -157,15 +162,15 @@ def test_a_model_measures_the_languages_it_shares_with_the_protocol(tmp_path: Pa
         tmp_path / "data", captions={"en": ["word{} of {}"], "ja": ["絵 {}"], "de": ["Wort {}"]}
     )
     model = write_model(tmp_path / "run", describe_features(write_features(dataset)), ["ja", "en"])
-    assert list(evaluate_runs([model], dataset.path)["languages"]) == ["ja", "en"]
-    assert list(evaluate_runs([model], dataset.path, protocol="flickr8k-ml")["languages"]) == ["en"]
-    asked = evaluate_runs([model], dataset.path, languages=["de", "ja"])["languages"]
+    assert list(evaluate([model], dataset.path).as_json()["languages"]) == ["ja", "en"]
+    assert list(evaluate([model], dataset.path, protocol="flickr8k-ml").as_json()["languages"]) == ["en"]
+    asked = evaluate([model], dataset.path, languages=["de", "ja"]).as_json()["languages"]
     assert {lang: found["zero_shot"] for lang, found in asked.items()} == {"de": True, "ja": False}
     other = write_model(tmp_path / "other", describe_features(write_features(dataset)), ["ko"])
     with pytest.raises(
-        UserError, match=r"it finds: de, en, trained on: ko; .* --lang to measure it zero-shot"
+        UserError, match=r"it finds: de, en, trained on: ko; .* `languages` to measure it zero-shot"
     ):
-        evaluate_runs([other], dataset.path, protocol="flickr8k-ml")
+        evaluate([other], dataset.path, protocol="flickr8k-ml").as_json()
 
 
 def test_translations_alone_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +178,7 @@ def test_translations_alone_are_measured(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(PROTOCOLS, "small", small)
     dataset = write_dataset(tmp_path / "data", parallel={"en": "word{} of {}", "fr": "mot {}"})
     model = write_model(tmp_path / "run", describe_features(write_features(dataset)), ["en", "de"])
-    found = evaluate_runs([model], dataset.path, protocol="small")["languages"]
+    found = evaluate([model], dataset.path, protocol="small").as_json()["languages"]
     assert {lang: each["captions"] for lang, each in found.items()} == {"en": COUNT}
 
 
@@ -184,17 +189,17 @@ def test_an_ensemble_leaves_out_what_is_broken_for_any_model(
         write_model(tmp_path / name, describe_features(write_features(dataset, name, [number])))
         for name, number in (("a", 1), ("b", 4))
     ]
-    assert evaluate_runs(runs, dataset.path)["languages"]["en"]["images"] == COUNT - 2
+    assert evaluate(runs, dataset.path).as_json()["languages"]["en"]["images"] == COUNT - 2
     assert "note: 2 broken pictures" in capsys.readouterr().err
-    assert evaluate_runs(runs[1:], dataset.path)["languages"]["en"]["images"] == COUNT - 1
+    assert evaluate(runs[1:], dataset.path).as_json()["languages"]["en"]["images"] == COUNT - 1
 
 
 def test_sentences_and_languages_must_be_lists_that_fit(run: Path) -> None:
     model = Embedder.load(run, device="cpu")
-    with pytest.raises(UserError, match=r"got the one sentence 'abc'; write \['abc'\]"):
+    with pytest.raises(UserError, match=r"got the string 'abc'; write \['abc'\]"):
         model.encode_texts("abc", "en")
     for langs in (["en"], ["en"] * 3, []):
-        with pytest.raises(UserError, match=f"got {len(langs)} languages for 2 sentences"):
+        with pytest.raises(UserError, match=f"lang has {len(langs)} languages for 2 sentences"):
             model.encode_texts(["a", "b"], langs)
     np.testing.assert_allclose(
         model.encode_texts(["a", "b"], ["en", "en"]), model.encode_texts(["a", "b"], "en")
@@ -217,12 +222,12 @@ def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byt
     [
         ("config.json", lambda data: b"[]", "damaged"),
         ("config.json", lambda data: b"\xff" + data, "damaged"),
-        ("config.json", changed(lambda config: config.pop("recipe")), r"damaged \(recipe is missing\)"),
+        ("config.json", changed(lambda config: config.pop("model")), r"damaged \(model is missing\)"),
         ("config.json", changed(lambda config: config.pop("features")), r"\(features is missing\)"),
         ("config.json", changed(lambda config: config.update(features=[])), r"\(features: "),
         ("config.json", changed(lambda config: config["features"].pop("regions")), "features.regions is missing"),
-        ("config.json", changed(lambda config: config["recipe"].update(wings=2)), "unknown key recipe.wings"),
-        ("config.json", changed(lambda config: config["recipe"]["text"]["words"].update(wings=2)), "wings"),
+        ("config.json", changed(lambda config: config["model"].update(wings=2)), "unknown key model.wings"),
+        ("config.json", changed(lambda config: config["model"]["text"]["words"].update(wings=2)), "wings"),
         ("vocabulary.json", lambda data: b"{", r"the tokenizer in .* is damaged \(Expecting"),
         ("vocabulary.json", lambda data: b"\xff", r"the tokenizer in .* is damaged"),
         ("vocabulary.json", lambda data: b"{}", r"\('words' is missing\)"),

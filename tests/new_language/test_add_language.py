@@ -10,10 +10,9 @@ import pytest
 from PIL import Image
 
 from lingvis.cli import main
+from lingvis.collection.binding import same_captions
 from lingvis.collection.collection import Collection
-from lingvis.collection.rebuilds import same_captions
 from lingvis.collection.stores.lance.store import LanceStore
-from lingvis.collection.writer.indexer import index_folders
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
 from lingvis.features.extract import extract
@@ -67,7 +66,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "pairs" / "text-only.jsonl").write_text("\n".join(pairs) + "\n", encoding="utf-8")
     extract(Dataset.open(place / "data"), kind="grid", device="cpu")
     train("lingvis", place / "data", place / "run", overrides=SMALL, device="cpu")
-    index_folders(place / "photos.lv", [folder], model=place / "run", device="cpu")
+    Collection.create(place / "photos.lv", place / "run", device="cpu").add([folder])
     return place
 
 
@@ -98,13 +97,13 @@ def test_a_collection_indexed_before_answers_in_the_new_language(
 
 def test_captions_stay_valid_and_the_collection_goes_over(place: Path, added: Path) -> None:
     opened = Collection.open(place / "photos.lv", model=added, device="cpu")
-    hits = opened.search("όλο μπλε", in_captions=True, k=4)
+    hits = opened.search("όλο μπλε", captions=True, k=4)
     assert colours([{"path": hit.path} for hit in hits]) == ["blue"] * 4
     store = LanceStore(place / "photos.lv")
-    ids = [row.id for row in store.known()]
+    ids = [row.id for row in store.files()]
     before = store.vectors(ids, captions=True)
     old = store.header
-    report = index_folders(place / "photos.lv", [place / "data" / "images"], model=added, device="cpu")
+    report = Collection.open(place / "photos.lv", model=added, device="cpu").add([place / "data" / "images"])
     assert (report.added, report.updated, report.unchanged) == (0, 0, 4 * SHADES)
     store = LanceStore(place / "photos.lv")
     assert (
@@ -117,7 +116,7 @@ def test_captions_stay_valid_and_the_collection_goes_over(place: Path, added: Pa
     assert own.language_of("όλο κόκκινο") == "el"
     # And back: the model that filled it still reads its captions.
     first = Collection.open(place / "photos.lv", model=place / "run", device="cpu")
-    assert first.search("all red", in_captions=True, k=1)[0].path.endswith(".png")
+    assert first.search("all red", captions=True, k=1)[0].path.endswith(".png")
 
 
 def test_the_report_for_people_and_programs(
@@ -145,7 +144,7 @@ def test_the_report_for_people_and_programs(
     with pytest.raises(SystemExit) as caught:
         main([*arguments, "--out", str(place / "json")])
     assert caught.value.code == 2
-    assert "exists already; choose another --out" in capsys.readouterr().err
+    assert "out exists already" in capsys.readouterr().err
 
 
 def test_a_language_that_the_model_never_saw_is_measured_and_marked(

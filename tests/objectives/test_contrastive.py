@@ -8,7 +8,6 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 from lingvis.objectives.contrastive import Contrastive
-from lingvis.objectives.distilled import Distilled
 
 
 def naive(scores: Tensor, positives: Tensor, tau: float) -> float:
@@ -105,41 +104,3 @@ def test_a_learned_temperature_starts_where_told_and_stays_within_its_bounds() -
 def test_a_learned_temperature_out_of_bounds_is_refused(temperature: float) -> None:
     with pytest.raises(UserError, match=r"between 0\.005 and 1\.0, got"):
         Contrastive(temperature=temperature, learned=True)
-
-
-def test_distilled_equals_a_naive_loop_and_passes_over_what_is_not_there() -> None:
-    scores, taught = torch.randn(4, 3, dtype=torch.float64), torch.randn(4, 3, dtype=torch.float64)
-    scores[2] = -torch.inf  # a picture without a sentence here
-    scores.requires_grad_()
-    rows = [0, 1, 3]
-    tau, total = 0.3, 0.0
-
-    def missed(own: list[float], wanted: list[float]) -> float:
-        shares = [math.exp(each / tau) for each in wanted]
-        whole = math.log(sum(math.exp(each / tau) for each in own))
-        return -sum(w / sum(shares) * (o / tau - whole) for w, o in zip(shares, own, strict=True))
-
-    own, wanted = scores.detach().tolist(), taught.tolist()
-    total += sum(missed(own[i], wanted[i]) for i in rows) / len(rows) / 2
-    columns = [([own[i][t] for i in rows], [wanted[i][t] for i in rows]) for t in range(3)]
-    total += sum(missed(*each) for each in columns) / 3 / 2
-    loss = Distilled(temperature=tau)(scores, taught)
-    assert float(loss.detach()) == pytest.approx(total)
-    loss.backward()
-    assert scores.grad is not None and scores.grad.isfinite().all()
-    assert (scores.grad[2] == 0).all()
-
-
-def test_distilled_is_lowest_where_the_scores_are_the_teachers() -> None:
-    taught = torch.randn(5, 6, dtype=torch.float64)
-    scores = taught.clone().requires_grad_()
-    Distilled(temperature=0.1)(scores, taught).backward()
-    torch.testing.assert_close(scores.grad, torch.zeros(5, 6, dtype=torch.float64))
-
-
-def test_distilled_takes_scores_of_teachers_in_another_precision() -> None:
-    torch.manual_seed(0)
-    scores, taught = torch.randn(3, 4, dtype=torch.float64), torch.randn(3, 4)
-    scores[1] = -torch.inf
-    loss = Distilled(temperature=0.1)
-    assert torch.equal(loss(scores, taught), loss(scores, taught.double()))

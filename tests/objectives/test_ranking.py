@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from lingvis.objectives.base import OBJECTIVES
 from lingvis.objectives.hardness import hardness
-from lingvis.objectives.ranking import OBJECTIVES, Ranking, hinge_all, hinge_hardest
+from lingvis.objectives.ranking import Ranking, hinge_all, hinge_hardest
 from lingvis.types import Clock
 
 MARGIN = 0.2

@@ -14,9 +14,9 @@ from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Box, Region, Row, Split
 from lingvis.errors import UserError
 from lingvis.features.detect import detect
-from lingvis.features.detectors import Picture
+from lingvis.features.detectors import DetectorPicture
 from lingvis.pseudo import pseudo_caption
-from lingvis.pseudo.join import join, joined, named, words_in_use
+from lingvis.pseudo.join import join, join_regions, with_general_name, words_in_use
 from tests.text.hypernym_files import write_wordnet
 
 LEFT, RIGHT = (0.0, 0.0, 10.0, 30.0), (30.0, 0.0, 40.0, 30.0)
@@ -33,19 +33,19 @@ def said(regions: list[Region]) -> list[tuple[str | None, float | None]]:
 def test_others_add_what_is_not_named_yet() -> None:
     first = [region("dog", 0.5, RIGHT), region("dog", 0.9)]
     second = [region("Dog", 0.99), region("grass", 0.4), region("grass", 0.6, RIGHT), region("sky", None)]
-    found = joined([first, second, [region("sky", 0.9), region("tree", 0.1)]])
+    found = join_regions([first, second, [region("sky", 0.9), region("tree", 0.1)]])
     assert said(found) == [("dog", 0.9), ("dog", 0.5), ("sky", None), ("grass", 0.6), ("tree", 0.1)]
     assert found[3].box == RIGHT  # where it is surest
 
 
 def test_a_general_name_joins_the_special_one() -> None:
     everyday = {"Saluki": "dog", "sports ball": "ball", "car": "car"}.__getitem__
-    saluki = named(region("Saluki", 0.3), everyday)
+    saluki = with_general_name(region("Saluki", 0.3), everyday)
     assert (saluki.label, saluki.attribute, saluki.score, saluki.box) == ("dog", "Saluki", 0.3, LEFT)
-    brown = named(Region(box=LEFT, label="Saluki", attribute="brown"), everyday)
+    brown = with_general_name(Region(box=LEFT, label="Saluki", attribute="brown"), everyday)
     assert pseudo_caption([brown]) == "brown Saluki dog"
     for same in (region("sports ball", 0.3), region("car", 0.2), region(None, 0.1), region("", 0.1)):
-        assert named(same, everyday) == same
+        assert with_general_name(same, everyday) == same
 
 
 class Sees:
@@ -57,7 +57,7 @@ class Sees:
         self.name, self.labels = name, labels
         self.made_of: tuple[str, ...] = (name,)
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         return [[region(label, score) for label, score in self.labels] for _ in pictures]
 
 
@@ -87,11 +87,15 @@ def test_joined_detections_are_stored(dataset: Dataset, tmp_path: Path) -> None:
     assert [pseudo_caption(row.regions) for row in rows] == ["ball Saluki dog hound dog couch sofa"] * 3
 
 
-def test_only_what_was_joined_of_the_same_is_replaced_unasked(dataset: Dataset, tmp_path: Path) -> None:
+def test_only_a_join_of_the_same_detections_is_replaced_without_force(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     wordnet = write_wordnet(tmp_path / "wordnet")
     join(dataset, ["regions", "global"], name="both", wordnet=wordnet)
     before = (dataset.detections_dir / "both/regions.jsonl").read_bytes()
-    with pytest.raises(UserError, match=r"both holds what joined with WordNet:regions/global saw .* --force"):
+    with pytest.raises(
+        UserError, match=r"both holds detections of joined with WordNet:regions/global .* force"
+    ):
         join(dataset, ["regions", "global"], name="both")
     with pytest.raises(UserError, match=r"at most 36 regions; choose another name"):
         join(dataset, ["regions", "global"], name="both", wordnet=wordnet, most=2)
@@ -157,7 +161,7 @@ def test_words_in_use_are_those_of_sentences_without_pictures(dataset: Dataset) 
 def test_what_cannot_be_joined_gets_a_sentence(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no detections to join; name folders"):
         join(dataset, [], name="both")
-    with pytest.raises(UserError, match="global is one of those to be joined; choose another --name"):
+    with pytest.raises(UserError, match="name is global, one of the detections to join"):
         join(dataset, ["regions", "global"], name="global")
     for name in ("global/", "../global", ""):
         with pytest.raises(UserError, match=f"bad name '{name}' for detections; use a plain folder name"):
@@ -166,7 +170,7 @@ def test_what_cannot_be_joined_gets_a_sentence(dataset: Dataset, tmp_path: Path)
         join(dataset, ["regions", "nothing"], name="both")
     (dataset.path / "text-only.jsonl").unlink()
     with pytest.raises(
-        UserError, match=r"no English sentence .*; add some to text-only\.jsonl, or leave out"
+        UserError, match=r"no English sentences .*; add some to text-only\.jsonl, or leave out"
     ):
         join(dataset, ["regions"], name="both", wordnet=write_wordnet(tmp_path / "wordnet"))
     assert not (dataset.detections_dir / "both").exists()

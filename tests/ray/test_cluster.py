@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from lingvis.cli import main
+from lingvis.cli.cluster import connected
 from lingvis.errors import UserError
 from lingvis.ray import cluster as cluster_module
-from lingvis.ray.cluster import Cluster, Placement, connected
+from lingvis.ray.cluster import Cluster, Placement
 from lingvis.ray.hashes import HashSet
 
 
@@ -37,9 +38,9 @@ def test_missing_ray_and_bad_addresses_end_with_a_sentence(
         port = free.getsockname()[1]
     assert f"no Ray cluster answers at 127.0.0.1:{port} (" in said(f"--ray=127.0.0.1:{port}")
     assert f"no Ray cluster answers at ray://127.0.0.1:{port} (" in said("--ray", f"ray://127.0.0.1:{port}")
-    assert "'photos' is no address of a Ray cluster" in said("--ray", "photos")
+    assert "'photos' is not the address of a Ray cluster" in said("--ray", "photos")
     monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
-    assert said("--ray") == "lingvis: --ray needs Ray; run: pip install 'lingvis[ray]'\n"
+    assert said("--ray") == "lingvis: a cluster needs Ray; run: pip install 'lingvis[ray]'\n"
     assert not (tmp_path / "new.lv").exists()
 
 

@@ -44,7 +44,7 @@ def test_features_are_the_same_and_go_on_where_they_stopped(cluster: Cluster, tm
     spread = partial(ClusterEncoder, cluster, device="cpu")
     whole = (dataset.images_dir / "009.png").read_bytes()
     (dataset.images_dir / "009.png").write_bytes(whole[:70] + bytes(len(whole) - 70))
-    with pytest.raises(UserError, match=r"009\.png cannot be used: .*--skip-broken"):
+    with pytest.raises(UserError, match=r"009\.png cannot be used: .*set skip_broken"):
         extract(dataset, kind="region", batch_size=3, name="ray", device="cpu", spread=spread)
     progress = (dataset.features_dir / ".ray.partial" / "progress.jsonl").read_text().splitlines()
     assert len(progress) == 1 + 3  # the batches before the broken picture, and nothing after it

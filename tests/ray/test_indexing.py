@@ -19,35 +19,35 @@ import pytest
 import torch
 
 from lingvis.collection.binding import describe
-from lingvis.collection.stores.contract import Item
 from lingvis.collection.stores.lance.folder import is_collection
 from lingvis.collection.stores.lance.store import LanceStore
-from lingvis.collection.writer.indexer import Indexer, index_folders
-from lingvis.collection.writer.scan import Found
-from lingvis.collection.writer.workers import Embedded
+from lingvis.collection.stores.records import Item
+from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.workers import EncodedPicture
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
 from lingvis.ray.cluster import Cluster
 from lingvis.ray.hashes import HashSet
-from lingvis.ray.indexing import ClusterWorkers, Loader
+from lingvis.ray.indexing import ClusterWorkers, ModelLoader
 
 from ..collection.conftest import make_model, make_pictures
+from ..collection.indexing import index_folders, make_indexer
 from .conftest import workers_of
 
 
 def items(collection: Path) -> dict[str, Item]:
     """By path; every path once."""
     store = LanceStore(collection)
-    found = store.items([row.id for row in store.known()])
-    assert max(Counter(item.entry.path for item in found).values(), default=1) == 1
-    return {item.entry.path: item for item in found}
+    found = store.items([row.id for row in store.files()])
+    assert max(Counter(item.info.path for item in found).values(), default=1) == 1
+    return {item.info.path: item for item in found}
 
 
 def assert_same(first: Path, second: Path) -> None:
     one, other = items(first), items(second)
     assert one.keys() == other.keys()
     for path, item in one.items():
-        assert item.entry == other[path].entry
+        assert item.info == other[path].info
         assert item.thumbnail == other[path].thumbnail
     for name in ("embedding", "note_embedding"):
         pairs = [(getattr(item, name), getattr(other[path], name)) for path, item in one.items()]
@@ -67,10 +67,9 @@ def test_rows_and_reports_are_the_same(cluster: Cluster, model: Path, tmp_path: 
     (photos / "cut.png").write_bytes((photos / "001.png").read_bytes()[:60])
     (photos / "empty.jpg").touch()
     ours, theirs = tmp_path / "here.lv", tmp_path / "ray.lv"
-    here = Indexer(str(ours), model=model, batch_size=3, device="cpu")
-    spread = Indexer(
-        str(theirs), model=model, batch_size=3, device="cpu", spread=partial(ClusterWorkers, cluster)
-    )
+    here = make_indexer(ours, model=model, batch_size=3, device="cpu")
+    workers = partial(ClusterWorkers, cluster, device="cpu")
+    spread = make_indexer(theirs, model=model, batch_size=3, device="cpu", spread=workers)
     first = here.run([photos])
     assert (first.added, len(first.broken)) == (12, 2)
     assert spread.run([photos]) == first
@@ -119,7 +118,7 @@ def test_a_killed_worker_and_a_lost_node_lose_and_double_nothing(
         model=model,
         batch_size=2,
         device="cpu",
-        spread=partial(ClusterWorkers, cluster),
+        spread=partial(ClusterWorkers, cluster, device="cpu"),
     )
     assert killed and calls == [2] * 20
     assert report.added == report.pictures == 40 and not report.broken
@@ -155,13 +154,13 @@ def test_the_command_joins_a_cluster_and_stops_cleanly(nodes: Any, model: Path, 
 def test_a_worker_refuses_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "set_num_threads", lambda threads: None)  # of this process
     run = make_model(tmp_path / "run")
-    loader = Loader(describe(Embedder.load(run, device="cpu"), run))
+    loader = ModelLoader(describe(Embedder.load(run, device="cpu"), run))
     (photo,) = make_pictures(tmp_path, 1)
-    found = Found(str(photo), photo.stat().st_size, photo.stat().st_mtime_ns)
-    assert isinstance(loader(1, "cpu")([found], HashSet([])).results[0], Embedded)
+    found = ScannedFile(str(photo), photo.stat().st_size, photo.stat().st_mtime_ns)
+    assert isinstance(loader(1, "cpu")([found], HashSet([])).results[0], EncodedPicture)
     shutil.rmtree(run)
     with pytest.raises(UserError, match=r"no model at .*run on .*same path"):
         loader(1, "cpu")
     make_model(run, image_seed=1)
-    with pytest.raises(UserError, match="is another one than here"):
+    with pytest.raises(UserError, match="differs from the one here"):
         loader(1, "cpu")

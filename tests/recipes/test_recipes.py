@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import BaseModel
 
 from lingvis.errors import UserError
 from lingvis.model.build import build_model, build_tokenizer
+from lingvis.recipes import schema
 from lingvis.recipes.library import recipe_names, recipe_text
 from lingvis.recipes.read import parse_recipe
+from lingvis.recipes.schema import Recipe
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.latent import Assignment
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.types import Tokens
 
 WITHOUT_DOWNLOAD = [name for name in recipe_names() if "bert" not in name]
@@ -33,10 +36,29 @@ def test_every_recipe_is_complete_and_named_after_its_file() -> None:
         assert recipe.source
 
 
+PSEUDO = "terms.pseudo={name = 'matching', of = 'pseudo', weight = 1, objective = {name = 'contrastive', temperature = 0.1}}"
+
+
+def objective(recipe: Recipe) -> dict[str, Any]:
+    """The objective between pictures and human captions."""
+    found: dict[str, Any] = recipe.terms["matching"].options["objective"]
+    return found
+
+
+def test_keys_of_earlier_versions_are_explained() -> None:
+    for override, place in (
+        ("objective.margin=0.3", "objective is now terms.matching.objective"),
+        ("training.languages_apart=true", "training.languages_apart is now terms.matching.languages_apart"),
+        ("pseudo.weight=0.2", "pseudo.weight is now terms.pseudo.weight"),
+    ):
+        with pytest.raises(UserError, match=re.escape(place)):
+            load_recipe("vsepp", [override])
+
+
 def test_values_of_the_papers() -> None:
     vsepp, infinity = load_recipe("vsepp"), load_recipe("vse_infinity_region")
     assert (vsepp.optimizer.name, vsepp.optimizer.lr, vsepp.training.epochs) == ("adam", 2e-4, 30)
-    assert vsepp.objective.options == {"margin": 0.2, "schedule": "hardest"}
+    assert objective(vsepp) == {"name": "ranking", "margin": 0.2, "schedule": "hardest"}
     assert (infinity.optimizer.name, infinity.optimizer.lr, infinity.training.epochs) == ("adamw", 5e-4, 25)
     assert infinity.image.augment.options == {"p": 0.2}
     assert infinity.text.augment.options == {"p": 0.2, "masked": 0.5, "replaced": 0.1}
@@ -49,8 +71,8 @@ def test_values_of_the_papers_on_many_languages() -> None:
     small, large, bert = (load_recipe(name) for name in ("s_liwe", "l_liwe", "bert_gru"))
     assert (small.text.words.options["letter_dim"], large.text.words.options["letter_dim"]) == (24, 120)
     for recipe in (small, large):
-        assert recipe.objective.options == {"margin": 0.2, "schedule": "exponential", "base": 0.991}
         inner = {"name": "ranking", "margin": 0.2, "schedule": "exponential", "base": 0.91}
+        assert objective(recipe) == {**inner, "base": 0.991}
         assert recipe.terms["captions"].options == {
             "on": "sentence",
             "languages": "different",
@@ -60,13 +82,16 @@ def test_values_of_the_papers_on_many_languages() -> None:
     smalr, hem, la = (load_recipe(name) for name in ("smalr", "hem", "la"))
     assert smalr.terms["masked"].weight == 1e-4
     assert smalr.terms["masked"].options == {"p": 0.2}
-    assert {name: term for name, term in smalr.terms.items() if name != "masked"} == hem.terms
+    assert smalr.terms["matching_masked"].options == {**smalr.terms["matching"].options, "hidden": 0.2}
+    added = ("masked", "matching_masked")
+    assert {name: term for name, term in smalr.terms.items() if name not in added} == hem.terms
     assert [recipe.text.words.options["own"] for recipe in (smalr, hem, la)] == [5000, 5000, 0]
     for recipe in (smalr, hem, la):
         assert recipe.pretraining.options["tokens"] == 40_000
         assert (recipe.pretraining.options["explore"], recipe.pretraining.options["among"]) == (0.2, 20)
-        assert (recipe.objective.options["margin"], recipe.objective.options["hardest"]) == (0.05, 10)
-        assert recipe.objective.options["text_weight"] == 1.5
+        assert (objective(recipe)["margin"], objective(recipe)["hardest"]) == (0.05, 10)
+        assert objective(recipe)["text_weight"] == 1.5
+        assert recipe.terms["matching"].options["languages_apart"]
 
 
 @pytest.mark.parametrize("name", WITHOUT_DOWNLOAD)
@@ -81,7 +106,12 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
         tokens = torch.arange(tokenizer.vocabulary.size) % 3
         start["assignment"] = Assignment(tokens, torch.randn(3, recipe.text.words.options["dim"]))
     model = build_model(
-        recipe, feature_dim=16, vocabulary=tokenizer.vocabulary, languages=2, start=start
+        recipe,
+        seed=recipe.training.seed,
+        feature_dim=16,
+        vocabulary=tokenizer.vocabulary,
+        languages=2,
+        start=start,
     ).eval()
     bank = TokenBank(
         tokenizer=tokenizer, texts=TEXTS, langs=langs, languages=["en", "de"], device=torch.device("cpu")
@@ -103,7 +133,7 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
             alone = model.encode_texts(bank.batch(np.array([row])))
             here = text_emb[row : row + 1]
             torch.testing.assert_close(here if model.similarity.pooled else here[:, : alone.shape[1]], alone)
-        emb, reading = model.read_texts(bank.batch(np.arange(4)))
+        emb, reading = model.encode_with_states(bank.batch(np.arange(4)))
         torch.testing.assert_close(emb, text_emb)
         scores = model.similarity(image_emb, text_emb)
     batch, special = bank.batch(np.arange(4)), tokenizer.vocabulary.special
@@ -123,7 +153,9 @@ def test_a_sentence_without_words_keeps_its_tokens_in_averages() -> None:
     recipe = load_recipe("vsepp", ["text.tokenizer.min_count=1"])
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, LANGS)
-    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary).eval()
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=tokenizer.vocabulary
+    ).eval()
     texts = [
         "",
         "a zebra quagga",
@@ -132,7 +164,7 @@ def test_a_sentence_without_words_keeps_its_tokens_in_averages() -> None:
     bank = TokenBank(
         tokenizer=tokenizer, texts=texts, langs=["en"] * 3, languages=["en"], device=torch.device("cpu")
     )
-    _, reading = model.read_texts(bank.batch(np.arange(3)))
+    _, reading = model.encode_with_states(bank.batch(np.arange(3)))
     expected = [[1, 1, 0], [0, 1, 0], [1, 1, 1]]
     assert reading.is_word.int().tolist() == expected
     for row, kept in enumerate(expected):
@@ -144,7 +176,9 @@ def test_every_language_of_par_embn_has_a_branch_down_to_the_joint_space() -> No
     recipe = load_recipe("par_embn", ["text.tokenizer.min_count=1"])
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, LANGS)
-    model = build_model(recipe, feature_dim=4, vocabulary=tokenizer.vocabulary, languages=2)
+    model = build_model(
+        recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=tokenizer.vocabulary, languages=2
+    )
     bank = TokenBank(
         tokenizer=tokenizer, texts=TEXTS, langs=LANGS, languages=["en", "de"], device=torch.device("cpu")
     )
@@ -160,7 +194,7 @@ def test_every_language_of_par_embn_has_a_branch_down_to_the_joint_space() -> No
 def test_parameter_counts_of_the_reference() -> None:
     vocabulary = Vocabulary(size=2820, pad=0, mask=4, special=(0, 1, 2, 3, 4))
     counts = build_model(
-        load_recipe("vse_infinity_region"), feature_dim=1280, vocabulary=vocabulary
+        load_recipe("vse_infinity_region"), feature_dim=1280, vocabulary=vocabulary, seed=0
     ).parameter_counts()
     linear, mlp, gpo = 1280 * 1024 + 1024, 1280 * 512 + 512 + 2 * 512 + 512 * 1024 + 1024, 12_704
     gru = 2 * (3 * 1024 * (300 + 1024) + 2 * 3 * 1024)
@@ -171,9 +205,8 @@ def test_parameter_counts_of_the_reference() -> None:
 def test_the_same_seed_gives_the_same_weights() -> None:
     def weights(seed: int) -> torch.Tensor:
         recipe = load_recipe("vsepp", [f"training.seed={seed}"])
-        return torch.cat(
-            [p.flatten() for p in build_model(recipe, feature_dim=4, vocabulary=VOCABULARY).parameters()]
-        )
+        model = build_model(recipe, seed=recipe.training.seed, feature_dim=4, vocabulary=VOCABULARY)
+        return torch.cat([parameter.flatten() for parameter in model.parameters()])
 
     assert torch.equal(weights(1), weights(1))
     assert not torch.equal(weights(1), weights(2))
@@ -207,15 +240,18 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
     ("override", "sentence"),
     [
         ("image.pooling.name=gpoo", "image.pooling: unknown pooling 'gpoo'; choose one of: gpo"),
-        ("objective.margins=1", "unknown key objective.margins; allowed: margin, schedule"),
-        ("objective.margin='wide'", "objective.margin"),
-        ("objective.schedule='sometimes'", "objective.schedule"),
+        (
+            "terms.matching.objective.margins=1",
+            "unknown key terms.matching.objective.margins; allowed: margin, schedule",
+        ),
+        ("terms.matching.objective.margin='wide'", "terms.matching.objective.margin"),
+        ("terms.matching.objective.schedule='sometimes'", "terms.matching.objective.schedule"),
         ("text.encoder.dim=512", "image.encoder.dim is 1024 but text.encoder.dim (or text.head.dim) is 512"),
         ("image.encoder.input_dim=5", "unknown key image.encoder.input_dim"),
         ("image.encoder.dim=-1", "image.encoder.dim"),
         ("text.tokenizer.min_count=0", "text.tokenizer.min_count"),
         ("training.seed=99999999999999999999999", "training.seed"),
-        ("objective.margin=-0.2", "objective.margin"),
+        ("terms.matching.objective.margin=-0.2", "terms.matching.objective.margin"),
         ("training.epochs", "not of the form section.key=value"),
         ("name.first=x", "name is a value, not a section"),
         ("data.text_only=true", "data.text_only is true, but no sentence without a picture is sampled"),
@@ -224,7 +260,7 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ("pretraining.name=some", "unknown pre-training 'some'; choose one of: none"),
         ("text.head.name=round", "unknown text head 'round'"),
         ("terms.mine={name = 'pairs'}", "terms.mine.weight is missing"),
-        ("terms.mine={name = 'pear', weight = 1}", "unknown training term 'pear'; choose one of: domains"),
+        ("terms.mine={name = 'pear', weight = 1}", "unknown term 'pear'; choose one of: "),
         (
             "terms.mine={name = 'pairs', weight = 1, on = 'sentence', languages = 'any'}",
             "terms.mine.objective: term pairs gives none and needs one",
@@ -270,13 +306,13 @@ def test_sentences_alone_are_both_learnt_from_and_sampled_or_neither() -> None:
         (
             "mule",
             ["pretraining={name='latent', tokens=9, explore=0.2, among=3, epochs=1, lr=1e-3}"],
-            "pretraining latent teaches text.words hybrid, but text.words.name is universal; "
+            "pretraining latent is for text.words hybrid, but text.words.name is universal; "
             "set text.words.name = hybrid, or pretraining.name = none",
         ),
         (
             "vsepp",
             ["pretraining={name='universal', epochs=1, lr=1e-3}"],
-            "pretraining universal teaches text.words universal, but text.words.name is embedding",
+            "pretraining universal is for text.words universal, but text.words.name is embedding",
         ),
         (
             "smalr",
@@ -297,10 +333,31 @@ def test_sentences_alone_are_both_learnt_from_and_sampled_or_neither() -> None:
             "make some with `lingvis vectors train`",
         ),
         ("la", ["data.vectors="], "text.words hybrid starts from word vectors, but data.vectors names none"),
+        ("vsepp", ["terms.matching.weight=0"], "no term compares pictures with human captions"),
+        (
+            "a3vse",
+            ["pseudo.name=none", "terms.domains.weight=0"],
+            "terms.pseudo learns from pseudo captions, but pseudo.name is none",
+        ),
+        (
+            "vsepp",
+            ["pseudo.name=detectors"],
+            "pseudo.name is detectors, but no term learns from pseudo captions",
+        ),
         (
             "smalr",
-            ["terms.more={name = 'masked_pairs', weight = 1.0}"],
-            "terms masked and more are all masked_pairs; keep one",
+            ["pseudo.name=detectors", "terms.matching_masked.weight=0", "terms.masked.weight=1", PSEUDO],
+            "pseudo.name is detectors, but term masked_pairs hides words of human captions",
+        ),
+        (
+            "a3vse",
+            ["terms.matching.hidden=0.2"],
+            "terms.matching hides words in every batch, which pseudo captions cannot join",
+        ),
+        (
+            "lingvis",
+            ["terms.taught={name = 'distillation', weight = 1, temperature = 0.1}"],
+            "terms.taught learns from the scores of teachers, but pseudo.name is none",
         ),
         (
             "vsepp",
@@ -322,7 +379,7 @@ def test_parts_that_do_not_fit_each_other_get_a_sentence(
 def test_recipes_from_files(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(recipe_text("vsepp").replace("margin = 0.2", "margin = 0.3"))
-    assert load_recipe(str(file)).objective.options["margin"] == 0.3
+    assert objective(load_recipe(str(file)))["margin"] == 0.3
     with pytest.raises(UserError, match="no recipe file"):
         load_recipe(str(tmp_path / "other.toml"))
     with pytest.raises(UserError, match="unknown recipe 'vse'; choose one of: a3vse, bert_gru, "):
@@ -332,3 +389,32 @@ def test_recipes_from_files(tmp_path: Path) -> None:
         load_recipe(str(file))
     with pytest.raises(UserError, match="not valid TOML"):
         parse_recipe("name = ")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        schema.DataSection,
+        schema.StartSection,
+        schema.ImageSection,
+        schema.TextSection,
+        schema.OptimizerSection,
+        schema.ScheduleSection,
+        schema.TrainingSection,
+        schema.Recipe,
+    ],
+)
+def test_every_key_is_described(section: type[BaseModel]) -> None:
+    for name, field in section.model_fields.items():
+        kind = field.annotation
+        is_section = isinstance(kind, type) and kind.__name__.endswith("Section")
+        text = kind.__doc__ if is_section else field.description
+        assert text and text.endswith("."), name
+
+
+def test_a_recipe_gives_its_model_alone() -> None:
+    recipe = load_recipe("vsepp")
+    assert set(recipe.model.model_dump()) == {"image", "text", "similarity"}
+    assert recipe.model.model_dump() == {
+        key: value for key, value in recipe.model_dump().items() if key in ("image", "text", "similarity")
+    }

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from lingvis.errors import UserError
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 
 
 def test_the_three_protocols_differ_in_what_the_poster_says() -> None:
@@ -15,11 +15,12 @@ def test_the_three_protocols_differ_in_what_the_poster_says() -> None:
     for recipe in (t1, t2):
         assert recipe.start.parts == ["image", "text.words.special", "text.encoder"]
         assert recipe.optimizer.factors == {"text.words.vectors": 0.0, "image": 0.0}
-        same = {"image", "similarity", "objective", "schedule", "training"}
+        same = {"image", "similarity", "terms", "schedule", "training"}
         assert recipe.model_dump(include=same) == fs.model_dump(include=same)
         assert recipe.text.encoder == fs.text.encoder
     assert fs.optimizer.factors == {"text.words.vectors": 0.0}
-    assert fs.objective.options == {"margin": 0.2, "schedule": "all"}  # the sum over all negatives
+    objective = fs.terms["matching"].options["objective"]
+    assert objective == {"name": "ranking", "margin": 0.2, "schedule": "all"}  # the sum over all negatives
     assert fs.data.captions == 0
 
 

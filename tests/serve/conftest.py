@@ -22,12 +22,12 @@ import uvicorn
 from PIL import Image
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.writer.indexer import index_folders
 from lingvis.serve.app import create_app
 from lingvis.serve.run import configure
-from lingvis.serve.settings import Settings
+from lingvis.serve.settings import ServerSettings
 
 from ..collection.conftest import make_model, make_pictures
+from ..collection.indexing import index_folders
 
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
 SENTENCE_END = 400  # an error is a sentence, not a dump
@@ -126,7 +126,7 @@ def serving(*arguments: str, env: Mapping[str, str] | None = None, log: Path) ->
 
 
 @contextmanager
-def in_thread(collection: Collection, settings: Settings) -> Iterator[Client]:
+def in_thread(collection: Collection, settings: ServerSettings) -> Iterator[Client]:
     """The same server in this process, where a test may set what it allows."""
     server = uvicorn.Server(configure(create_app(collection, settings)))
     listener = socket.create_server(("127.0.0.1", 0))

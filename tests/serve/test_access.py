@@ -150,14 +150,14 @@ def test_refusals_at_the_start(
     assert "70000" in refusal("--port", "70000")
     assert "not known" in refusal("--host", "no.such.host.invalid")
     assert "not an address of this machine" in refusal("--host", "192.0.2.1", "--no-auth")
-    assert "8 letters" in refusal("--token", "short")
+    assert "at least 8 printable" in refusal("--token", "short")
     (tmp_path / "token").write_text("")
-    assert "8 letters" in refusal("--token-file", str(tmp_path / "token"))
+    assert "at least 8 printable" in refusal("--token-file", str(tmp_path / "token"))
     assert "no such file" in refusal("--token-file", str(tmp_path / "nothing")).lower()
     assert "exclude" in refusal("--token", TOKEN, "--token-file", str(tmp_path / "token"))
     assert "exclude" in refusal("--token", TOKEN, "--no-auth")
     monkeypatch.setenv("LINGVIS_TOKEN", "short")
-    assert "8 letters" in refusal()
+    assert "at least 8 printable" in refusal()
 
 
 def test_open_to_all_and_ended_by_ctrl_c(home: Path, tmp_path: Path) -> None:

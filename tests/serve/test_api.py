@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.contract import Filter
+from lingvis.collection.stores.records import Filter
 from lingvis.serve import answers
 
 from .conftest import Client
@@ -183,3 +183,21 @@ def test_answers_are_what_the_document_says(client: Client) -> None:
     numbers = client.get("/api/collection").json
     assert answers.CollectionAnswer.model_validate(numbers).model_dump() == numbers
     assert client.get("/api/health").json == {"status": "ok", "version": "0.1.0"}
+
+
+def test_addresses_and_methods_that_do_not_exist_get_a_sentence(client: Client) -> None:
+    missing = client.get("/api/nothing")
+    assert (missing.status, missing.error) == (
+        404,
+        "there is nothing at this address; /openapi.json lists what there is",
+    )
+    wrong = client.ask("DELETE", "/api/search")
+    assert (wrong.status, wrong.error) == (
+        405,
+        "this address does not allow that method; /openapi.json lists what it allows",
+    )
+    unknown = client.get("/api/items/none")
+    assert (unknown.status, unknown.error) == (
+        404,
+        "the collection has no such picture; take the id from a search",
+    )

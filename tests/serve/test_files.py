@@ -13,18 +13,18 @@ import pytest
 from PIL import Image
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.contract import Entry
-from lingvis.collection.writer.indexer import index_folders
+from lingvis.collection.stores.records import PictureInfo
 from lingvis.serve.files import SIDE, as_jpeg, open_file
-from lingvis.serve.settings import Settings
+from lingvis.serve.settings import ServerSettings
 
+from ..collection.indexing import index_folders
 from .conftest import Client, in_thread
 
 SECRET = "root:x:0:0"
 
 
-def entry_of(path: Path, format: str) -> Entry:
-    return Entry("x", str(path), "", 1, 1, 1, 1, format, datetime(2024, 5, 1))
+def entry_of(path: Path, format: str) -> PictureInfo:
+    return PictureInfo("x", str(path), "", 1, 1, 1, 1, format, datetime(2024, 5, 1))
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_file_with_several_jpeg_pictures_is_served(home: Path, tmp_path: Path)
     index_folders(tmp_path / "photos.lv", [photos], model=home / "model", device="cpu")
     with Image.open(photos / "phone.jpg") as image:
         assert image.format == "MPO"
-    with in_thread(Collection.open(tmp_path / "photos.lv", device="cpu"), Settings()) as client:
+    with in_thread(Collection.open(tmp_path / "photos.lv", device="cpu"), ServerSettings()) as client:
         (hit,) = client.search("x", format="jpeg").json["hits"]
         picture = client.get(f"/api/items/{hit['id']}/picture")
     assert picture.status == 200 and picture.headers["content-type"] == "image/jpeg"

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.contract import Hit
+from lingvis.collection.stores.records import Hit
 from lingvis.serve.limits import protocol
-from lingvis.serve.settings import Settings
+from lingvis.serve.settings import ServerSettings
 
 from .conftest import Client, form, in_thread
 
@@ -39,8 +39,7 @@ class Held(Collection):
 
 @pytest.fixture
 def held(home: Path) -> Iterator[Held]:
-    opened = Collection.open(home / "photos.lv", device="cpu")
-    collection = Held(opened.address, opened.store, device="cpu").hold()
+    collection = Held(home / "photos.lv", device="cpu").hold()
     assert collection.model
     yield collection
     collection.go.set()
@@ -61,7 +60,7 @@ def wait_until(condition: Any) -> None:
 
 
 def test_more_than_can_wait_is_refused_at_once(held: Held, home: Path) -> None:
-    with in_thread(held, Settings(searching=2, waiting=1)) as client, asking(client, 4) as questions:
+    with in_thread(held, ServerSettings(searching=2, waiting=1)) as client, asking(client, 4) as questions:
         assert held.asked.acquire(timeout=10) and held.asked.acquire(timeout=10)
         wait_until(lambda: any(question.done() for question in questions))
         start = time.monotonic()
@@ -80,7 +79,7 @@ def test_more_than_can_wait_is_refused_at_once(held: Held, home: Path) -> None:
 
 
 def test_a_search_that_takes_too_long(held: Held) -> None:
-    with in_thread(held, Settings(searching=1, waiting=1, seconds=0.3)) as client:
+    with in_thread(held, ServerSettings(searching=1, waiting=1, seconds=0.3)) as client:
         with asking(client, 2) as questions:
             slow = [question.result() for question in questions]
         assert [answer.status for answer in slow] == [503, 503]
@@ -92,7 +91,7 @@ def test_a_search_that_takes_too_long(held: Held) -> None:
 
 
 def test_failures_tell_nothing(held: Held, caplog: pytest.LogCaptureFixture) -> None:
-    with in_thread(held, Settings()) as client:
+    with in_thread(held, ServerSettings()) as client:
         answer = client.search("fail")
         assert answer.status == 500 and answer.error == "the server failed; its log says why"
         assert "default-src 'none'" in answer.headers["content-security-policy"]
@@ -114,7 +113,7 @@ def _closed_after(connection: socket.socket) -> float:
 def test_slow_clients_are_cut(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.5)
     held.go.set()
-    with in_thread(held, Settings(upload_seconds=0.5)) as client:
+    with in_thread(held, ServerSettings(upload_seconds=0.5)) as client:
         with socket.create_connection(("127.0.0.1", client.port)) as silent:
             assert 0.3 < _closed_after(silent) < 5
         with socket.create_connection(("127.0.0.1", client.port)) as slow:
@@ -148,7 +147,7 @@ def begin_upload(port: int) -> socket.socket:
 def test_pictures_that_are_being_received_have_places_of_their_own(held: Held, home: Path) -> None:
     picture = (home / "photos" / "dot.png").read_bytes()
     held.go.set()
-    with in_thread(held, Settings(searching=1, waiting=1, uploading=2)) as client:
+    with in_thread(held, ServerSettings(searching=1, waiting=1, uploading=2)) as client:
         senders = [begin_upload(client.port) for _ in range(2)]
 
         def full() -> bool:
@@ -181,7 +180,7 @@ def check_refused(client: Client) -> None:
 
 
 def test_more_requests_than_places_are_refused(held: Held) -> None:
-    with in_thread(held, Settings(searching=2, waiting=9, requests=2)) as client:
+    with in_thread(held, ServerSettings(searching=2, waiting=9, requests=2)) as client:
         with asking(client, 2) as questions:
             assert held.asked.acquire(timeout=10) and held.asked.acquire(timeout=10)
             check_refused(client)
@@ -194,7 +193,7 @@ def test_more_requests_than_places_are_refused(held: Held) -> None:
 def test_more_connections_than_places_are_refused(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "CONNECTIONS", 3)
     held.go.set()
-    with in_thread(held, Settings()) as client:
+    with in_thread(held, ServerSettings()) as client:
         idle = [socket.create_connection(("127.0.0.1", client.port)) for _ in range(3)]
         wait_until(lambda: client.get("/api/health").status == 429)
         check_refused(client)
@@ -212,7 +211,7 @@ def test_many_at_once_get_an_answer_or_429(home: Path) -> None:
     for number in range(20):
         text = f"dog {number}"
         expected[text] = [hit.to_json() for hit in collection.search(text, k=3)]
-    with in_thread(Collection.open(home / "photos.lv", device="cpu"), Settings()) as client:
+    with in_thread(Collection.open(home / "photos.lv", device="cpu"), ServerSettings()) as client:
         assert client.search("a", k=1).status == 200  # the model is loaded now
         refused = 0
 

@@ -13,13 +13,13 @@ from PIL import Image
 
 from lingvis.collection.collection import Collection
 from lingvis.collection.rebuilds import RebuiltError
-from lingvis.collection.stores.contract import Hit
 from lingvis.collection.stores.lance.store import LanceStore
-from lingvis.collection.writer.indexer import index_folders
+from lingvis.collection.stores.records import Hit
 from lingvis.errors import UserError
-from lingvis.serve.settings import Settings
+from lingvis.serve.settings import ServerSettings
 
 from ..collection.conftest import make_model, make_pictures
+from ..collection.indexing import index_folders
 from .conftest import Client, in_thread
 
 
@@ -40,7 +40,7 @@ def test_new_pictures_other_models_and_the_end(home: Path, tmp_path: Path) -> No
     photos, place = tmp_path / "photos", tmp_path / "photos.lv"
     make_pictures(photos, 3)
     index_folders(place, [photos], model=home / "model", device="cpu")
-    with in_thread(Collection.open(place, device="cpu"), Settings()) as client:
+    with in_thread(Collection.open(place, device="cpu"), ServerSettings()) as client:
         assert len(client.search("x").json["hits"]) == 3
         make_pictures(photos, 2, first=10)
         index_folders(place, [photos], device="cpu")
@@ -69,7 +69,7 @@ def test_a_replaced_picture_gets_a_new_thumbnail(home: Path, tmp_path: Path) -> 
     photos, place = tmp_path / "photos", tmp_path / "photos.lv"
     (path,) = make_pictures(photos, 1)
     index_folders(place, [photos], model=home / "model", device="cpu")
-    with in_thread(Collection.open(place, device="cpu"), Settings()) as client:
+    with in_thread(Collection.open(place, device="cpu"), ServerSettings()) as client:
         (old,) = client.search("x").json["hits"]
         address = f"/api/items/{old['id']}/thumbnail"
         before = client.get(address)
@@ -101,24 +101,25 @@ def test_a_language_is_added(home: Path, tmp_path: Path) -> None:
     newer = make_model(tmp_path / "newer", text_seed=1)
     given = Collection.open(place, model=home / "model", device="cpu")
     opened = Collection.open(place, device="cpu")
-    raced = Collection(str(place), Unseen(place), device="cpu")
-    with in_thread(Collection.open(place, device="cpu"), Settings()) as client:
+    raced = Collection(place, device="cpu")
+    raced._store = Unseen(place)
+    with in_thread(Collection.open(place, device="cpu"), ServerSettings()) as client:
         for collection in (given, opened, raced):
-            assert collection.search("the house", lang="en", in_captions=True)[0].score > 0.99
+            assert collection.search("the house", lang="en", captions=True)[0].score > 0.99
         first = client.search("the house", lang="en", captions=True)
         assert first.status == 200 and first.json["hits"][0]["score"] > 0.99
 
         raced.store.change = lambda: index_folders(place, [photos], model=newer, device="cpu")  # type: ignore[attr-defined]
         with pytest.raises(RebuiltError, match="has a newer model; open it again"):
-            raced.search("the house", lang="en", in_captions=True)
+            raced.search("the house", lang="en", captions=True)
         assert not opened.outdated, "it has not been asked since"
         with pytest.raises(RebuiltError, match="has a newer model; open it again"):
-            opened.search("the house", lang="en", in_captions=True)
+            opened.search("the house", lang="en", captions=True)
         assert len(opened.search("the house", lang="en")) == 3 and opened.outdated
         with pytest.raises(
-            UserError, match=rf"were embedded by another text side; .*--model {home / 'model'}$"
+            UserError, match=rf"were encoded by another text side; .*--model {home / 'model'}$"
         ):
-            given.search("the house", lang="en", in_captions=True)
+            given.search("the house", lang="en", captions=True)
         assert not given.outdated, "it was told which model to use"
 
         pictures = client.search("the house", lang="en")
@@ -135,6 +136,6 @@ def test_a_language_is_added(home: Path, tmp_path: Path) -> None:
         halfway = opened.store.header.model_copy(update={"text_fingerprint": ""})
         opened.store.replace_header(halfway)
         captions = client.search("the house", lang="en", captions=True)
-        assert captions.status == 422 and "are being embedded" in captions.error
+        assert captions.status == 422 and "are being encoded" in captions.error
         assert captions.error.endswith(f"--model {newer}")
         assert client.search("the house", lang="en").status == 200

@@ -12,7 +12,7 @@ from torch import Tensor
 from lingvis.errors import UserError
 from lingvis.similarity import cross_attention
 from lingvis.similarity.cross_attention import CrossAttention
-from lingvis.training.build import load_recipe
+from lingvis.training.validate import load_recipe
 from lingvis.types import Tokens
 
 VARIANTS: list[dict[str, Any]] = [
@@ -131,7 +131,8 @@ def test_values_of_the_paper() -> None:
     for recipe in (words, regions):
         assert recipe.text.encoder.options == {"dim": 1024, "bidirectional": True}
         assert recipe.text.words.options == {"dim": 300}
-        assert recipe.objective.options == {"margin": 0.2, "schedule": "hardest"}
+        objective = recipe.terms["matching"].options["objective"]
+        assert objective == {"name": "ranking", "margin": 0.2, "schedule": "hardest"}
         assert (recipe.optimizer.name, recipe.optimizer.lr, recipe.training.clip) == ("adam", 2e-4, 2.0)
         assert (recipe.training.epochs, recipe.schedule.epochs, recipe.training.batch_size) == (30, [15], 128)
 

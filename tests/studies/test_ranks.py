@@ -35,7 +35,7 @@ def test_a_folder_that_cannot_be_written_is_reported_before_measuring(tmp_path: 
     (tmp_path / "file").touch()
     start = time.monotonic()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(UserError, match=r"cannot write to .*file.* choose another folder with --out"):
+        with pytest.raises(UserError, match=r"cannot write to .*file.* choose another out folder"):
             run_rank_study(place, images=2000, texts=10000, dim=512)
     assert time.monotonic() - start < 0.2  # a fresh process alone takes longer
 

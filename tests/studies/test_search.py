@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lingvis.collection.stores.lance import store as lance
-from lingvis.collection.stores.postgres import store as postgres
 from lingvis.errors import UserError
 from studies.__main__ import main
 from studies.records import RUNS, append, find, read
@@ -40,11 +38,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", ENGINES.names())
-def test_an_engine_finds_the_best_rows_in_a_later_process(
-    name: str, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (lance, postgres):  # engines set it; restored afterwards
-        monkeypatch.setattr(module, "EXACT_VALUES", 1)
+def test_an_engine_finds_the_best_rows_in_a_later_process(name: str, place: Path) -> None:
     made = Clustered(ROWS, DIM)
     vectors = np.concatenate(list(made.chunks()))
     engine = ENGINES.get(name)(place, DIM)
@@ -69,9 +63,7 @@ def test_an_engine_finds_the_best_rows_in_a_later_process(
     assert processes[0] == os.getpid()
 
 
-def test_exact_and_approximate_stores_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lance, postgres):
-        monkeypatch.setattr(module, "EXACT_VALUES", 1)
+def test_exact_and_approximate_stores_differ(tmp_path: Path) -> None:
     vectors = next(Clustered(ROWS, DIM).chunks())
     files = {}
     for name in ("lance", "lance-exact"):
@@ -141,7 +133,7 @@ def test_wrong_input_is_reported_before_anything_is_made(tmp_path: Path) -> None
         run_search_study(tmp_path / "out", sizes=[1000, 99], dim=8)
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"cannot write to .*file.* choose another folder with --out"):
+    with pytest.raises(UserError, match=r"cannot write to .*file.* choose another out folder"):
         run_search_study(tmp_path / "file", sizes=[ROWS], dim=8)
 
 

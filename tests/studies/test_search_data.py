@@ -71,8 +71,8 @@ def test_recall_counts_right_rows_once(vectors: Path) -> None:
 
 def test_items_carry_their_number_and_a_picture() -> None:
     items = make_items(np.eye(3, dtype=np.float16), 1998)
-    assert [row_of(item.entry.id) for item in items] == [1998, 1999, 2000]
-    assert len({item.entry.path for item in items}) == 3
+    assert [row_of(item.info.id) for item in items] == [1998, 1999, 2000]
+    assert len({item.info.path for item in items}) == 3
     np.testing.assert_array_equal(items[1].embedding, [0, 1, 0])
     assert Image.open(io.BytesIO(items[0].thumbnail)).format == "JPEG"
 

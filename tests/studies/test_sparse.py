@@ -10,16 +10,15 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.detect import detect
-from lingvis.training.build import load_recipe
-from lingvis.training.lessons import find_lessons
 from lingvis.training.run import open_with_features
+from lingvis.training.sources.collect import collect_sentences
+from lingvis.training.validate import load_recipe
 from studies import grid
 from studies.__main__ import main
 from studies.recipe_values import values_of
@@ -128,9 +127,9 @@ def test_all_methods_have_the_same_annotation_and_steps(dataset: Path, measured:
             assert each["values"]["data"]["features"] == "toy-grid"
     given = [*SMALL, "data.images=0.5", "data.per_image=1", "training.seed=3"]
     opened = Dataset.open(dataset)
-    captions = find_lessons(load_recipe("vsepp", given), opened, ["en"]).captions
+    sentences = collect_sentences(load_recipe("vsepp", given), opened, ["en"])
     drawn = Annotation.draw(opened, "en", 0.5, 1, 3)
-    assert drawn.pairs == len(captions.texts)
+    assert drawn.pairs == len(sentences.texts)
     assert drawn == Annotation.draw(opened, "en", 0.5, 1, 3)
     assert drawn.sha256 != Annotation.draw(opened, "en", 0.5, 1, 4).sha256
 
@@ -161,18 +160,25 @@ def test_an_ablation_is_one_change(dataset: Path, tmp_path: Path) -> None:
         name: {key: values[key] for key in values if values[key] != full[key]}
         for name, values in zip(ABLATIONS, ablated, strict=True)
     }
-    terms = full["terms"]["domains"]
+    terms = full["terms"]
+
+    def changed(term: str, **values: Any) -> dict[str, Any]:
+        return {**terms, term: {**terms[term], **values}}
+
     assert changes == {
-        "no-s": {"pseudo": {**full["pseudo"], "weight": 0.0}},
+        "no-s": {
+            "pseudo": {"name": "none"},
+            "terms": {**changed("pseudo", weight=0.0), "matching": {**terms["matching"], "weight": 1.0}},
+        },
         "swap-s_g": {"pseudo": {**full["pseudo"], "detections": "global"}},
         "no-attention": {
             "image": {**full["image"], "pooling": {"name": "mean"}},
             "text": {**full["text"], "pooling": {"name": "mean"}},
         },
-        "no-adversaries": {"terms": {"domains": {**terms, "weight": 0.0}}},
-        "no-intra": {"terms": {"domains": {**terms, "intra": [0.0, 0.0]}}},
-        "no-cross": {"terms": {"domains": {**terms, "cross": [0.0, 0.0]}}},
-        "no-transitive": {"terms": {"domains": {**terms, "transitive": [0.0, 0.0]}}},
+        "no-adversaries": {"terms": changed("domains", weight=0.0)},
+        "no-intra": {"terms": changed("domains", intra=[0.0, 0.0])},
+        "no-cross": {"terms": changed("domains", cross=[0.0, 0.0])},
+        "no-transitive": {"terms": changed("domains", transitive=[0.0, 0.0])},
     }
 
 
@@ -234,14 +240,16 @@ def test_a_failed_run_does_not_stop_the_others(dataset: Path, tmp_path: Path) ->
 def test_with_all_annotations_there_are_no_pseudo_captions(dataset: Path, tmp_path: Path) -> None:
     (record,) = run(dataset, tmp_path, methods=["a3vse"], images=[1.0], per_image=[0])
     assert (record["name"], record["pairs"]) == ("a3vse-1xall-0", 38)
-    assert records(tmp_path)["a3vse-1xall-0"]["values"]["pseudo"]["weight"] == 0
+    values = records(tmp_path)["a3vse-1xall-0"]["values"]
+    assert values["pseudo"] == {"name": "none"}
+    assert (values["terms"]["pseudo"]["weight"], values["terms"]["matching"]["weight"]) == (0, 1)
 
 
 def test_an_ablation_without_pseudo_captions_needs_no_detections(dataset: Path, tmp_path: Path) -> None:
     options = {"methods": ["no-s"], "images": [0.5], "per_image": [1]}
     (record,) = run(dataset, tmp_path, overrides=[*SMALL, "pseudo.detections=nothing"], **options)
-    assert record["overrides"]["pseudo.weight"] == 0
-    assert record["overrides"]["pseudo.detections"] == "nothing"
+    assert record["overrides"]["pseudo.name"] == "none" and record["without"] == ["pseudo.detections"]
+    assert record["overrides"]["terms.pseudo.weight"] == 0
 
 
 @pytest.mark.parametrize(
@@ -320,18 +328,3 @@ def test_tables_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path) ->
     for name, some in (("all", found), ("tags", found[:1]), ("learnt", found[1:])):
         draw_curve(some, tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
-
-
-def test_pairs_that_meet_lie_close_on_the_map(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-    from lingvis.evaluation.report.map import draw_map
-
-    generator = np.random.default_rng(0)
-    images = generator.normal(size=(40, 16)).astype(np.float32)
-    near = images + generator.normal(0, 0.1, images.shape).astype(np.float32)
-    assert draw_map(images, near, tmp_path / "near.png") < 0.3
-    assert draw_map(images, near[::-1], tmp_path / "far.png") > 0.7
-    with Image.open(tmp_path / "near.png") as picture:
-        colours = np.asarray(picture.convert("RGB")).reshape(-1, 3).astype(int)
-    blue, red = (colours[:, 2] - colours[:, 0] > 60).sum(), (colours[:, 0] - colours[:, 2] > 60).sum()
-    assert blue > 500 and red > 500

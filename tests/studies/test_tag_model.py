@@ -11,7 +11,7 @@ import pytest
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.evaluate import evaluate
+from lingvis.evaluation.evaluate import evaluate_models
 from lingvis.text.lexicon.wordnet import WordNet
 from studies.sparse.tag_model import TagModel, picture_tags
 
@@ -36,7 +36,7 @@ def wordnet(tmp_path: Path) -> WordNet:
 
 
 def scores(model: TagModel, *texts: str) -> list[list[float]]:
-    left, right = model.embed_images([*TAGS]), model.embed_texts(texts, ["en"] * len(texts))
+    left, right = model.encode([*TAGS]), model.encode_texts(texts, ["en"] * len(texts))
     assert left.dtype == right.dtype == np.float32
     return model.scores(left, right).tolist()  # type: ignore[no-any-return]
 
@@ -94,7 +94,7 @@ def test_the_evaluation_counts_its_ranks(tmp_path: Path) -> None:
     seen = [[{"box": BOX, "label": str(number), "score": 0.5}] for number in range(11)]
     made = dataset(tmp_path / "data", [*seen, []])
     model = TagModel(picture_tags(made))
-    found = evaluate([model], made, split="test", languages=["en"])["languages"]["en"]
+    found = evaluate_models([model], made, split="test", languages=["en"]).as_json()["languages"]["en"]
     assert found["t2i"]["R@1"] == found["t2i"]["R@10"] == pytest.approx(100 * 11 / 12)
     assert found["i2t"]["R@10"] == pytest.approx(100 * 11 / 12)
     assert found["t2i"]["mean"] == pytest.approx((11 * 1 + 12) / 12)

@@ -15,7 +15,7 @@ from PIL import Image
 
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.errors import UserError
-from lingvis.text.vectors.store import VECTORS, Origin, write_vectors
+from lingvis.text.vectors.store import VECTORS, VectorsOrigin, write_vectors
 from lingvis.text.vectors.table import WordTable
 from studies import grid
 from studies.__main__ import main
@@ -50,7 +50,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lang: WordTable(words, generator.normal(size=(len(words), 8)).astype(np.float32))
         for lang, words in (("en", ["the", *GERMAN.values()]), ("de", [*GERMAN]))
     }
-    origins = {lang: Origin(source="random", sentences=lang) for lang in tables}
+    origins = {lang: VectorsOrigin(source="random", sentences=lang) for lang in tables}
     write_vectors(folder / VECTORS / "captions", tables, origins, dict.fromkeys(tables, 0))
     lines = [f"{german}\t{english}\n" for german, english in GERMAN.items()]
     (folder / "de-en.txt").write_text("".join(lines), encoding="utf-8")

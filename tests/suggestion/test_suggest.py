@@ -1,4 +1,4 @@
-"""`lingvis suggest` as a user runs it: which pictures, for whom, and what is said when there are none."""
+"""`lingvis suggest` as a user runs it: the pictures, the reasons, and the errors when there are none."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_only_pictures_of_train_without_captions(dataset: Path) -> None:
     )
     assert not set(things(images)) & set(KNOWN)
     # Nobody has described a cat in English.
-    english = suggest(Dataset.open(dataset), 100, lang="en")
+    english = suggest(dataset, 100, lang="en")
     assert set(things([each.image for each in english.pictures])) == set(THINGS) - {"dog"}
     assert english.candidates > found.candidates
 
@@ -143,7 +143,7 @@ def test_a_picture_that_cannot_be_read_has_an_empty_place(dataset: Path, tmp_pat
     assert "no other picture is like it" in text
 
 
-def test_mistakes_are_told_in_a_sentence(
+def test_mistakes_end_in_a_sentence(
     dataset: Path, run: Path, toy_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = command(capsys, toy_dataset, "-n", 5)
@@ -152,17 +152,21 @@ def test_mistakes_are_told_in_a_sentence(
     opened = Dataset.open(dataset)
     with pytest.raises(UserError, match="model run does not know fr; it knows: de, en"):
         suggest(opened, 5, model=run, lang="fr")
+    with pytest.raises(UserError, match="`count` must be at least 1, got 0"):
+        suggest(opened, 0)
     with pytest.raises(UserError, match="no feature store at"):
         suggest(opened, 5, features="other")
     bare = Dataset(
         dataset,
         [row.model_copy(update={"captions": {}} if row.split == "train" else {}) for row in opened.rows],
     )
-    with pytest.raises(UserError, match="has none there in de, en; leave out --model for a first choice"):
+    with pytest.raises(
+        UserError, match="has none there in de, en; give no `model` for the first suggestions"
+    ):
         suggest(bare, 5, model=run)
     other = make_toy_dataset(tmp_path / "two")
     (other / "features" / "more").symlink_to(other / "features" / FEATURES)
-    with pytest.raises(UserError, match=f"name one of them with --features: more, {FEATURES}"):
+    with pytest.raises(UserError, match=f"name one of them in `features`: more, {FEATURES}"):
         suggest(Dataset.open(other), 5)
     (other / "features").rename(other / "elsewhere")
     with pytest.raises(UserError, match="has no features; make some with: lingvis features extract"):

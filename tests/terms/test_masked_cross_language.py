@@ -6,12 +6,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from lingvis.terms.masked_cross_language import MaskedCrossLanguage, Views, hide_words
+from lingvis.terms import Rereading, Views
+from lingvis.terms.masked_cross_language import MaskedCrossLanguage, hide_words
 from lingvis.types import Tokens
+
+from .steps import make_step
 
 WORD, DIM = 3, 5
 LENGTHS = [4, 2, 3, 1, 4, 2, 3, 4]
-PLACES = torch.tensor([[0, 1, 2], [3, -1, 4], [-1, -1, 5], [7, 6, -1]])
+PLACES = [[0, 1, 2], [3, -1, 4], [-1, -1, 5], [7, 6, -1]]  # of each picture, the sentence in each language
 
 
 def views(seed: int, dtype: torch.dtype = torch.float32) -> Views:
@@ -24,9 +27,27 @@ def views(seed: int, dtype: torch.dtype = torch.float32) -> Views:
     return Views(Tokens(draw(8, 4, WORD), mask), draw(8, WORD), draw(8, DIM), draw(8, DIM))
 
 
-def module() -> MaskedCrossLanguage:
+def module(languages: int = 3) -> MaskedCrossLanguage:
     torch.manual_seed(0)
-    return MaskedCrossLanguage(word_dim=WORD, dim=DIM)
+    return MaskedCrossLanguage(word_dim=WORD, dim=DIM, language_count=languages)
+
+
+def cost(term: MaskedCrossLanguage, whole: Views, masked: Views, places: list[list[int]] = PLACES) -> Tensor:
+    """The term's value for sentences about the pictures and in the languages that `places` says."""
+    groups, langs = [9] * 8, [0] * 8
+    for group, rows in enumerate(places):
+        for lang, row in enumerate(rows):
+            if row >= 0:
+                groups[row], langs[row] = group, lang
+    value: Tensor = term(
+        make_step(
+            torch.zeros(8, 1),
+            groups=groups,
+            langs=langs,
+            reread=lambda p: Rereading(torch.zeros(8, 1), whole, masked),
+        )
+    )
+    return value
 
 
 def naive(term: MaskedCrossLanguage, whole: Views, masked: Views) -> float:
@@ -41,7 +62,7 @@ def naive(term: MaskedCrossLanguage, whole: Views, masked: Views) -> float:
         return [view.word_average[row], recurrent(view, row), view.sentence_average[row], view.sentence[row]]
 
     costs = []
-    for picture in PLACES.tolist():
+    for picture in PLACES:
         for i in range(3):
             for j in range(i + 1, 3):
                 if picture[i] < 0 or picture[j] < 0:
@@ -61,7 +82,7 @@ def naive(term: MaskedCrossLanguage, whole: Views, masked: Views) -> float:
 
 def test_equals_a_naive_loop() -> None:
     term = module()
-    loss = float(term(views(1), views(2), PLACES).detach())
+    loss = float(cost(term, views(1), views(2)).detach())
     assert loss == pytest.approx(naive(term, views(1), views(2)), rel=1e-5)
 
 
@@ -71,7 +92,7 @@ def test_a_sentence_without_a_partner_and_padding_do_not_count() -> None:
     words = whole.words.values.requires_grad_()
     for leaf in (whole.sentence, whole.word_average):
         leaf.requires_grad_()
-    term(whole, views(2), PLACES).backward()
+    cost(term, whole, views(2)).backward()  # type: ignore[no-untyped-call]
     for leaf in (whole.sentence, whole.word_average, words):
         assert leaf.grad is not None
         assert torch.equal(leaf.grad[5], torch.zeros_like(leaf[5]))  # alone with its picture
@@ -83,26 +104,26 @@ def test_a_sentence_without_a_partner_and_padding_do_not_count() -> None:
 def test_every_parameter_learns_and_learning_restores() -> None:
     term, whole, masked = module(), views(1), views(2)
     optimizer = torch.optim.Adam(term.parameters(), lr=0.02)
-    before = float(term(whole, masked, PLACES).detach())
+    before = float(cost(term, whole, masked).detach())
     for _ in range(60):
         optimizer.zero_grad()
-        term(whole, masked, PLACES).backward()
+        cost(term, whole, masked).backward()  # type: ignore[no-untyped-call]
         assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in term.parameters())
         optimizer.step()
-    assert float(term(whole, masked, PLACES).detach()) < before / 2
+    assert float(cost(term, whole, masked).detach()) < before / 2
 
 
 def test_gradient() -> None:
     term, whole, masked = module(), views(1), views(2)
     sentence = masked.sentence.clone().requires_grad_()
-    (grad,) = torch.autograd.grad(term(whole, replace(masked, sentence=sentence), PLACES), sentence)
+    (grad,) = torch.autograd.grad(cost(term, whole, replace(masked, sentence=sentence)), sentence)
     step = 1e-2
     for row, column in ((0, 0), (2, 3), (7, 4)):
         ends = []
         for shift in (step, -step):
             moved = masked.sentence.clone()
             moved[row, column] += shift
-            ends.append(float(term(whole, replace(masked, sentence=moved), PLACES).detach()))
+            ends.append(float(cost(term, whole, replace(masked, sentence=moved)).detach()))
         assert abs((ends[0] - ends[1]) / (2 * step) - float(grad[row, column])) < 1e-3
 
 
@@ -112,24 +133,23 @@ def test_a_perfect_restoration_has_finite_gradients() -> None:
     for restore in term.restore:
         for parameter in restore.parameters():
             torch.nn.init.zeros_(parameter)
-    loss = term(views(1), views(1), PLACES)
-    loss.backward()
+    loss = cost(term, views(1), views(1))
+    loss.backward()  # type: ignore[no-untyped-call]
     assert float(loss.detach()) == 0.0
     assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in term.parameters())
 
 
 def test_no_pair_at_all_is_zero_with_a_graph() -> None:
-    alone = torch.tensor([[0, -1], [-1, 3]])
-    for places in (alone, alone[:, :1]):
-        loss = module()(views(1), views(2), places)
+    for languages, places in ((2, [[0, -1], [-1, 3]]), (1, [[0], [-1]])):
+        loss = cost(module(languages), views(1), views(2), places)
         assert float(loss.detach()) == 0.0
         assert loss.requires_grad
 
 
 def test_inputs_of_reduced_precision_are_taken() -> None:
     term = module()
-    exact = float(term(views(1), views(2), PLACES).detach())
-    rough = float(term(views(1, torch.bfloat16), views(2, torch.bfloat16), PLACES).detach())
+    exact = float(cost(term, views(1), views(2)).detach())
+    rough = float(cost(term, views(1, torch.bfloat16), views(2, torch.bfloat16)).detach())
     assert rough != exact
     assert abs(rough - exact) < 0.02
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,23 +8,26 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lingvis.objectives.base import Objective
 from lingvis.objectives.contrastive import Contrastive
 from lingvis.objectives.ranking import Ranking
 from lingvis.objectives.top_triplet import TopTriplet
-from lingvis.terms.language_adversary import LanguageAdversary
+from lingvis.terms import Origin, Step
 from lingvis.terms.sentence_pairs import SentencePairs
-from lingvis.types import Clock, Sentences
+from lingvis.types import Clock
+
+from .steps import make_step
 
 MARGIN = 0.4
 GROUPS = [0, 0, 0, 1, 1, 2, 2, 2, 2, 3]
 LANGS = [0, 0, 1, 0, 2, 0, 1, 1, 2, 1]
 
 
-def sentences(seed: int) -> Sentences:
+def sentences(seed: int, clock: Clock = Clock()) -> Step:  # noqa: B008
     generator = torch.Generator().manual_seed(seed)
     emb = F.normalize(torch.randn(10, 4, generator=generator), dim=1)
     average = torch.randn(10, 3, generator=generator)
-    return Sentences(emb, average, torch.tensor(GROUPS), torch.tensor(LANGS))
+    return make_step(emb, groups=GROUPS, langs=LANGS, word_average=average, clock=clock)
 
 
 def meet(a: int, b: int, languages: str) -> bool:
@@ -53,25 +55,20 @@ def naive_ranking(vectors: Tensor, languages: str) -> float:
 def test_pairs_equal_a_naive_loop(on: Any, languages: Any) -> None:
     step = sentences(1)
     term = SentencePairs(objective=Ranking(margin=MARGIN, schedule="all"), on=on, languages=languages)
-    vectors = step.emb if on == "sentence" else step.average
-    assert float(term(step, Clock())) == pytest.approx(naive_ranking(vectors, languages), rel=1e-5)
+    vectors = step.text_emb if on == "sentence" else step.word_average
+    assert float(term(step)) == pytest.approx(naive_ranking(vectors, languages), rel=1e-5)
 
 
 def test_two_captions_of_every_picture_give_the_cross_language_batch_of_liwe() -> None:
     """Captions in two languages: the term is the objective over the one's scores against the other's."""
     generator = torch.Generator().manual_seed(0)
     first, second = F.normalize(torch.randn(2, 6, 5, generator=generator), dim=-1)
-    step = Sentences(
-        torch.cat([first, second]),
-        torch.zeros(12, 1),
-        torch.arange(6).repeat(2),
-        torch.arange(2).repeat_interleave(6),
-    )
+    clock = Clock(step=7)
+    step = make_step(torch.cat([first, second]), groups=[*range(6)] * 2, langs=[0] * 6 + [1] * 6, clock=clock)
     objective = Ranking(margin=0.2, schedule="exponential", base=0.91)
     term = SentencePairs(objective=objective, on="sentence", languages="different")
-    clock = Clock(step=7)
     expected = objective(first @ second.T, torch.eye(6, dtype=torch.bool), clock)
-    torch.testing.assert_close(term(step, clock), expected)
+    torch.testing.assert_close(term(step), expected)
 
 
 @pytest.mark.parametrize(
@@ -83,11 +80,11 @@ def test_two_captions_of_every_picture_give_the_cross_language_batch_of_liwe() -
     ],
     ids=lambda objective: type(objective).__name__,
 )
-def test_pairs_without_a_positive_are_zero_with_a_graph(objective: torch.nn.Module) -> None:
-    step = sentences(2)
-    emb = step.emb.requires_grad_()
-    alone = replace(step, emb=emb, groups=torch.arange(10))
-    loss = SentencePairs(objective=objective, on="sentence", languages="any")(alone, Clock(step=5))
+def test_pairs_without_a_positive_are_zero_with_a_graph(objective: Objective) -> None:
+    step = sentences(2, Clock(step=5))
+    emb = step.text_emb.requires_grad_()
+    alone = replace(step, text_emb=emb, groups=torch.arange(10))
+    loss = SentencePairs(objective=objective, on="sentence", languages="any")(alone)
     loss.backward()
     assert float(loss.detach()) == 0.0
     assert emb.grad is not None
@@ -96,38 +93,20 @@ def test_pairs_without_a_positive_are_zero_with_a_graph(objective: torch.nn.Modu
 
 def test_a_better_arrangement_costs_less() -> None:
     step = sentences(0)
-    apart = F.normalize(torch.eye(4)[step.groups] + 0.1 * step.emb, dim=1)
+    apart = F.normalize(torch.eye(4)[step.groups] + 0.1 * step.text_emb, dim=1)
     term = SentencePairs(objective=TopTriplet(margin=0.05, hardest=10), on="sentence", languages="different")
-    assert float(term(replace(step, emb=apart), Clock())) == 0.0
-    assert float(term(step, Clock())) > 0.1
+    assert float(term(replace(step, text_emb=apart))) == 0.0
+    assert float(term(step)) > 0.1
 
 
-def adversary() -> LanguageAdversary:
-    torch.manual_seed(0)
-    return LanguageAdversary(word_dim=3, language_count=3, total_steps=200)
-
-
-@pytest.mark.parametrize(("step", "expected"), [(0, 0.0), (20, 0.46212), (100, 0.98661), (900, 0.99991)])
-def test_strength_of_the_adversary_over_time(step: int, expected: float) -> None:
-    assert adversary().strength(Clock(step=step)) == pytest.approx(expected, abs=1e-5)
-
-
-def test_adversary_turns_the_gradient_for_features_but_not_for_its_classifier() -> None:
-    step, term, clock = sentences(3), adversary(), Clock(step=20)
-    average = step.average.requires_grad_()
-    loss = term(step, clock)
-    logits = average @ term.classifier.weight.T + term.classifier.bias
-    by_hand = sum(
-        math.log(sum(math.exp(float(value)) for value in row)) - float(row[lang])
-        for row, lang in zip(logits.detach(), LANGS, strict=True)
+def test_pseudo_captions_take_no_part() -> None:
+    step = sentences(1)
+    origin = step.columns.origin.copy()
+    origin[[3, 6]] = Origin.PSEUDO
+    term = SentencePairs(objective=Ranking(margin=MARGIN, schedule="all"), on="sentence", languages="any")
+    kept = [n for n in range(10) if n not in (3, 6)]
+    without = make_step(
+        step.text_emb[kept], groups=[GROUPS[n] for n in kept], langs=[LANGS[n] for n in kept], clock=Clock()
     )
-    assert float(loss.detach()) == pytest.approx(by_hand / 10, rel=1e-5)
-    loss.backward()
-    # The derivative of the cross entropy: (softmax - one-hot) / rows.
-    error = (logits.softmax(dim=1) - F.one_hot(step.langs, 3)).detach() / 10
-    torch.testing.assert_close(term.classifier.weight.grad, error.T @ average.detach())
-    torch.testing.assert_close(term.classifier.bias.grad, error.sum(dim=0))
-    # Scaled by lambda once: 0.46212, not its square.
-    torch.testing.assert_close(
-        average.grad, -0.462117 * (error @ term.classifier.weight.detach()), rtol=1e-4, atol=1e-7
-    )
+    marked = replace(step, columns=replace(step.columns, origin=origin))
+    torch.testing.assert_close(term(marked), term(without))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lingvis.errors import UserError
 from lingvis.text.alignment import accuracy, fit_map, neighbours, prepare, procrustes, rcsls
 from lingvis.text.alignment.fit import dictionary_pairs
-from lingvis.text.alignment.rcsls import Objective, clip_spectrum, descend
+from lingvis.text.alignment.rcsls import RcslsObjective, RcslsOptions, clip_spectrum, descend
 from lingvis.text.vectors.table import WordTable
 
 Matrix = NDArray[np.float32]
@@ -31,8 +31,8 @@ def noisy_copy(values: Matrix, matrix: Matrix, noise: float, seed: int = 3) -> M
     return prepare((values @ matrix.T + off).astype(np.float32))
 
 
-def objective_of(source: Matrix, target: Matrix, pairs: NDArray[np.int64], k: int) -> Objective:
-    return Objective(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(pairs), k)
+def objective_of(source: Matrix, target: Matrix, pairs: NDArray[np.int64], k: int) -> RcslsObjective:
+    return RcslsObjective(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(pairs), k)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_objective_and_gradient_are_those_of_a_loop() -> None:
     a, b = (torch.from_numpy(vectors(count, 4, seed)).double() for count, seed in ((17, 0), (19, 1)))
     pairs = [[0, 0], [0, 5], [3, 5], [16, 18], [2, 2]]  # words with several translations, and last rows
     matrix = torch.from_numpy(rotation(4) * 1.3).double() + 0.1
-    value, slope = Objective(a, b, torch.tensor(pairs), 3)(matrix)
+    value, slope = RcslsObjective(a, b, torch.tensor(pairs), 3)(matrix)
     free = matrix.clone().requires_grad_()
     expected = naive_objective(free, a, b, pairs, 3)
     (expected_slope,) = torch.autograd.grad(expected, free)
@@ -143,7 +143,7 @@ def test_rcsls_finds_more_than_procrustes_and_never_ends_above_it() -> None:
     ask = np.repeat(np.arange(200, 300)[:, None], 2, axis=1)
     turned = procrustes(source[:200], target[:200])
     for spectral in (False, True):
-        made = rcsls(source, target, pairs, spectral=spectral, steps=15, device="cpu")
+        made = rcsls(source, target, pairs, RcslsOptions(spectral=spectral), device="cpu")
         assert made.pairs == 200 and len(made.objective) == len(made.steps) + 1
         objective = objective_of(source, target, pairs, 10)
         reached = objective(torch.from_numpy(made.matrix))[0]
@@ -162,9 +162,9 @@ def test_step_halving_converges_where_a_fixed_step_diverges() -> None:
     pairs = np.stack([np.arange(40), np.random.default_rng(0).permutation(40)], axis=1)
     objective = objective_of(source, target, pairs, 5)
     start = torch.from_numpy(procrustes(source[pairs[:, 0]], target[pairs[:, 1]]))
-    _, fixed, _ = descend(objective, start, steps=40, spectral=False, first_step=25.0, halving=False)
+    _, fixed, _ = descend(objective, start, RcslsOptions(steps=40), first_step=25.0, halving=False)
     assert min(fixed[1:]) > fixed[0]
-    _, halved, steps = descend(objective, start, steps=40, spectral=False, first_step=25.0)
+    _, halved, steps = descend(objective, start, RcslsOptions(steps=40), first_step=25.0)
     assert min(halved) < 0.5 * halved[0]
     assert steps[0] == 25.0 and steps[-1] < 5
     for before, after, value, length in zip(steps, steps[1:], halved[1:], range(1, len(steps)), strict=False):
@@ -176,11 +176,11 @@ def test_descent_stops_when_steps_are_tiny_or_used_up() -> None:
         return float((matrix**2).sum()), 2 * matrix
 
     start = torch.eye(3)
-    _, values, steps = descend(bowl, start, steps=3, spectral=False, first_step=0.1)
+    _, values, steps = descend(bowl, start, RcslsOptions(steps=3), first_step=0.1)
     assert len(steps) == 3 and values == sorted(values, reverse=True)
-    at_rest, _, steps = descend(bowl, torch.zeros(3, 3), steps=500, spectral=False, first_step=1.0)
+    at_rest, _, steps = descend(bowl, torch.zeros(3, 3), RcslsOptions(steps=500), first_step=1.0)
     assert len(steps) < 20 and not at_rest.any()
-    assert descend(bowl, start, steps=0, spectral=False)[1] == [3.0]
+    assert descend(bowl, start, RcslsOptions(steps=0))[1] == [3.0]
 
 
 def test_clipping_changes_only_large_singular_values() -> None:
@@ -201,7 +201,7 @@ def tables() -> tuple[WordTable, WordTable, dict[str, tuple[str, ...]]]:
 @pytest.mark.parametrize("method", ["procrustes", "rcsls"])
 def test_fit_map_brings_words_to_their_translations(method: str) -> None:
     source, target, dictionary = tables()
-    made = fit_map(method, source, target, dictionary, steps=5, device="cpu")  # type: ignore[arg-type]
+    made = fit_map(method, source, target, dictionary, RcslsOptions(steps=5), device="cpu")  # type: ignore[arg-type]
     assert made.matrix.dtype == np.float32 and made.pairs == 30
     nearest = (prepare(source.values) @ made.matrix.T @ prepare(target.values).T).argmax(axis=1)
     assert [target.words[row] for row in nearest] == [f"t{n}" for n in range(40)]
@@ -218,7 +218,7 @@ def test_pairs_are_those_with_vectors() -> None:
 def test_what_cannot_be_fitted_is_refused() -> None:
     source, target, dictionary = tables()
     few = dict(list(dictionary.items())[:9])
-    with pytest.raises(UserError, match=r"only 9 pairs .* 6 dimensions needs 10 or more"):
+    with pytest.raises(UserError, match=r"only 9 pairs .* 6 dimensions needs at least 10"):
         fit_map("rcsls", source, target, few)
     assert fit_map("procrustes", source, target, dict(list(dictionary.items())[:10])).pairs == 10
     with pytest.raises(UserError, match="6 dimensions and the target vectors 5"):

@@ -95,7 +95,7 @@ def test_words_are_spelled_once_each_and_filled_up(rows: list[int], multiple: in
         if token in tokenizer.vocabulary.special:
             assert spelling == [token, 0, 0]
         else:
-            (word,) = tokenizer._lexicon.words(np.array([token]))
+            (word,) = tokenizer._ids.words(np.array([token]))
             expected = [letters.characters.index(c) + 5 for c in word[:3]]
             assert spelling == expected + [0] * (3 - len(expected))
 

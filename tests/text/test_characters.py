@@ -9,7 +9,7 @@ import pytest
 from lingvis.errors import UserError
 from lingvis.text import segment
 from lingvis.text.tokenizers.base import END, MASK, PAD, SPECIAL_TOKENS, START, UNKNOWN, Vocabulary
-from lingvis.text.tokenizers.characters import Alphabet, CharacterTokenizer, Lexicon
+from lingvis.text.tokenizers.characters import Alphabet, CharacterTokenizer, WordIds
 
 CAPTIONS = [
     ("en", "A black dog and a child's toy"),
@@ -60,8 +60,8 @@ def test_special_tokens_are_spelled_by_the_letter_of_their_own_number() -> None:
 
 
 def test_a_word_that_looks_like_a_special_token_is_a_word() -> None:
-    lexicon = Lexicon()
-    assert lexicon.number(["<pad>", "<mask>", "<pad>"]) == [5, 6, 5]
+    ids = WordIds()
+    assert ids.number(["<pad>", "<mask>", "<pad>"]) == [5, 6, 5]
 
 
 def test_unknown_letters_are_left_out_where_none_was_seen_in_training() -> None:
@@ -78,7 +78,9 @@ def test_letters_are_ordered_by_frequency_and_rare_ones_are_unknown() -> None:
     tokenizer.fit(["ab Ab ab", "ccccd 狗", "bc d"], ["en", "zh", "en"])
     # c: 4 + 1, b: 3 + 1, a: 3; d once, since another one lies behind the end of a word; the dog once
     assert tokenizer.alphabet.characters == ["c", "b", "a"]
-    assert tokenizer.vocabulary == Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=8, word_length=4)
+    assert tokenizer.vocabulary == Vocabulary(
+        0, PAD, MASK, (0, 1, 2, 3, 4), letters=8, word_length=4, marks=8
+    )
     ids = tokenizer(["ab狗d"], ["en"])[0]
     letters = [letter for row in tokenizer.spelling(ids[1:-1]) for letter in row if letter]
     assert letters == [7, 6, UNKNOWN, UNKNOWN]
@@ -91,7 +93,7 @@ def test_no_letters_are_refused() -> None:
 
 def test_words_keep_their_ids_and_rare_ones_theirs_for_a_call() -> None:
     tokenizer = fitted(word_length=4)
-    tokenizer._lexicon = Lexicon(lasting=2)
+    tokenizer._ids = WordIds(lasting=2)
     first = tokenizer(["dog toy cat dog cat"], ["en"])[0].tolist()
     assert first == [START, 5, 6, 7, 5, 7, END]
     second = tokenizer(["cart toy", "dog cart door"], ["en", "en"])
@@ -100,7 +102,7 @@ def test_words_keep_their_ids_and_rare_ones_theirs_for_a_call() -> None:
     expected = [spell_slowly(word, alphabet, 4) for word in ("dog", "toy", "cart", "door")]
     assert tokenizer.spelling(np.array([5, 6, 7, 8])).tolist() == expected
     tokenizer(["dog"], ["en"])
-    assert len(tokenizer._lexicon._words) == len(tokenizer._lexicon._ids) + len(SPECIAL_TOKENS) == 7
+    assert len(tokenizer._ids._words) == len(tokenizer._ids._ids) + len(SPECIAL_TOKENS) == 7
 
 
 def test_only_the_characters_are_saved(tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ def test_only_the_characters_are_saved(tmp_path: Path) -> None:
         ('{"characters": ["a", "bc"]}', "one character"),
         ('{"characters": ["a", 5]}', "one character"),
         ('{"characters": "abc"}', "must be a list"),
-        ('{"characters": ["a", "b", "a"]}', "once each"),
+        ('{"characters": ["a", "b", "a"]}', "distinct"),
         ('{"words": []}', "characters"),
         ('{"characters": ["a"', "delimiter"),
     ],

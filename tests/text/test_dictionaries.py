@@ -169,7 +169,7 @@ def test_names_and_directions(tmp_path: Path) -> None:
 def test_folder_without_dictionaries(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no dictionary from de, cs into en; name the files like de-en\.txt"):
         find_dictionaries(tmp_path, ["de", "cs"])
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         find_dictionaries(tmp_path / "none", ["de"])
 
 

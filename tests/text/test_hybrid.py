@@ -11,14 +11,16 @@ from torch import Tensor, nn
 
 from lingvis.errors import UserError
 from lingvis.recipes.options import part_problems
-from lingvis.text.tokenizers.language_words import LanguageVocabulary
+from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words import latent
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.hybrid import HybridWords
-from lingvis.text.words.latent import Assignment, LatentAttention, pretrain
+from lingvis.text.words.latent import Assignment, LatentAttention
 from lingvis.types import TextBatch
 
-VOCABULARY = LanguageVocabulary(
+from .word_pretraining import pretrain_on
+
+VOCABULARY = Vocabulary(
     size=15,
     pad=0,
     mask=4,
@@ -215,7 +217,7 @@ def test_exploring_more_tokens_than_there_are_is_refused() -> None:
 
 def test_pretraining_gives_translations_near_tokens() -> None:
     """Four words and their translations: afterwards the tokens of a pair are the nearest of all."""
-    vocabulary = LanguageVocabulary(
+    vocabulary = Vocabulary(
         size=13, pad=0, mask=4, special=(0, 1, 2, 3, 4), languages=("en", "de"), blocks=((5, 9), (9, 13))
     )
     ids = torch.tensor([[2, word, 3] for word in range(5, 13)])
@@ -227,7 +229,7 @@ def test_pretraining_gives_translations_near_tokens() -> None:
 
     def train() -> tuple[LatentAttention, list[float]]:
         part = attention(vocabulary=vocabulary, vectors=floats(13, 16), latent=100, dim=8, explore=0.2)
-        return part, pretrain(part, [(batch, groups)] * 100, objective=objective, lr=0.02)
+        return part, pretrain_on(part, [(batch, groups)] * 100, objective=objective, lr=0.02)
 
     part, losses = train()
     assert np.mean(losses[-10:]) < 0.5 * losses[0]

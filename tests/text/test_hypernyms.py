@@ -59,17 +59,21 @@ def test_of_two_words_for_a_thing_the_one_used_more(tmp_path: Path) -> None:
         (
             "data.noun",
             NOUNS + "00000030 05 n 02 cat 0\n",
-            r"data\.noun, line 26 is no synset of WordNet: '00000030 05 n 02 cat 0'",
+            r"data\.noun, line 26 is not a synset of WordNet: '00000030 05 n 02 cat 0'",
         ),
         (
             "data.noun",
             NOUNS + "00000030 05 n 01 cat 0 002 @ 00000002 n 0000 | one of two\n",
-            r"data\.noun, line 26 is no synset of WordNet",
+            r"data\.noun, line 26 is not a synset of WordNet",
         ),
         ("data.noun", NOUNS + "00000030 05 n 01 cat 0 001 @ 99 n 0000\n", r"data\.noun points to nouns that"),
-        ("index.noun", INDEX + "cat n 1 1 @ 1 0 99999999\n", r"index\.noun, line 12 is no noun of WordNet"),
-        ("index.noun", INDEX + "cat\n", r"index\.noun, line 12 is no noun of WordNet: 'cat'"),
-        ("index.noun", "  1 The licence.\n", r"index\.noun has no nouns; get the file again"),
+        (
+            "index.noun",
+            INDEX + "cat n 1 1 @ 1 0 99999999\n",
+            r"index\.noun, line 12 is not a noun of WordNet",
+        ),
+        ("index.noun", INDEX + "cat\n", r"index\.noun, line 12 is not a noun of WordNet: 'cat'"),
+        ("index.noun", "  1 The licence.\n", r"index\.noun has no nouns; download the file again"),
     ],
 )
 def test_wrong_files_get_a_sentence(tmp_path: Path, file: str, text: str, match: str) -> None:

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from lingvis.errors import UserError
-from lingvis.text.tokenizers.language_words import LanguageVocabulary
+from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.words.mapped import MappedWords
 from lingvis.types import TextBatch
 
 WORDS = ("chien", "chat", "rouge", "x")
-VOCABULARY = LanguageVocabulary(
+VOCABULARY = Vocabulary(
     size=9, pad=0, mask=4, special=(0, 1, 2, 3, 4), languages=("fr",), blocks=((5, 9),), own_words=WORDS
 )
 IDS = torch.tensor([[2, 5, 8, 3, 0], [2, 6, 1, 7, 3]])
@@ -82,7 +82,7 @@ def test_all_but_frozen_vectors_learn() -> None:
 def test_what_does_not_fit_is_said() -> None:
     with pytest.raises(UserError, match=r"vector_dim is 4 for 9 words, but the vectors are 9 x 3"):
         make(vector_dim=4)
-    several = LanguageVocabulary(
+    several = Vocabulary(
         size=7,
         pad=0,
         mask=4,

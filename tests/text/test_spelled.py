@@ -22,7 +22,7 @@ from lingvis.text.words.ngrams import BASE, PRIME, HashedNgrams
 from lingvis.text.words.spelled import SpelledWordPart
 from lingvis.types import SpelledWords, TextBatch
 
-LETTERS = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=12, word_length=5)
+LETTERS = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=12, word_length=5, marks=12)
 MAKERS: dict[str, Callable[[], SpelledWordPart]] = {
     "liwe": lambda: CharacterMLP(vocabulary=LETTERS, letter_dim=3, layers=[7, 6], dim=4),
     "char_gru": lambda: CharacterGRU(vocabulary=LETTERS, letter_dim=3, dim=4),
@@ -211,7 +211,7 @@ def test_what_inference_mode_kept_can_be_added_to_outside_it() -> None:
 
 
 def test_words_without_a_lasting_id_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lingvis.text.words.spelled.LEXICON", 10)
+    monkeypatch.setattr("lingvis.text.words.spelled.LASTING_IDS", 10)
     part, batch = MAKERS["char_gru"]().eval(), some_batch()
     sizes = count_composed(part)
     with torch.no_grad():
@@ -317,14 +317,14 @@ def test_liwe_follows_its_equations() -> None:
 )
 def test_sizes_of_table_1(layers: tuple[int, int], millions: float, reduction: int) -> None:
     """LIWE supplementary, Table 1: parameters, and how often they go into the 9.0 M (rounded) of a word table."""
-    paper = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=101, word_length=26)
+    paper = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=101, word_length=26, marks=101)
     count = sum(each.numel() for each in CharacterMLP(vocabulary=paper, layers=layers).parameters())
     assert round(count / 1e6, 1) == millions
     assert abs(9.0e6 / count - reduction) < 1
 
 
 def test_size_of_the_gru_in_table_1() -> None:
-    paper = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=101, word_length=26)
+    paper = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=101, word_length=26, marks=101)
     count = sum(each.numel() for each in CharacterGRU(vocabulary=paper).parameters())
     assert round(count / 1e6, 1) == 0.3
     assert round(9.0e6 / count) == 30
@@ -375,7 +375,7 @@ def test_the_spread_of_a_word_does_not_depend_on_its_length() -> None:
 
 def test_ngrams_of_many_words_spread_over_the_buckets() -> None:
     """Hashes collide about as often as random ones: 20,000 pairs of letters into 10,000 buckets."""
-    plain = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=205, word_length=2)
+    plain = Vocabulary(0, PAD, MASK, (0, 1, 2, 3, 4), letters=205, word_length=2, marks=205)
     part = HashedNgrams(vocabulary=plain, dim=1, buckets=10_000, shortest=2, longest=2)
     pairs = torch.cartesian_prod(torch.arange(5, 205), torch.arange(5, 105))
     inside = torch.ones(len(pairs), 1, dtype=torch.bool)

@@ -13,14 +13,16 @@ from lingvis.layers.per_language import PerLanguageLinear
 from lingvis.recipes.options import part_problems
 from lingvis.text.encoders import GRU, TEXT_ENCODERS, PerLanguageGRU
 from lingvis.text.heads import PerLanguageHead
-from lingvis.text.tokenizers.language_words import LanguageVocabulary, LanguageWordTokenizer
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.words.base import WORDS
-from lingvis.text.words.latent import pretrain
 from lingvis.text.words.universal import UniversalWords
 from lingvis.types import TextBatch, Tokens
 
-VOCABULARY = LanguageVocabulary(
+from .word_pretraining import pretrain_on
+
+VOCABULARY = Vocabulary(
     size=12,
     pad=0,
     mask=4,
@@ -109,7 +111,7 @@ def test_the_table_follows_the_weights() -> None:
 def test_vectors_start_as_given_and_missing_ones_are_drawn() -> None:
     vectors = np.random.default_rng(0).normal(size=(4005, 4)).astype(np.float32) * 7
     vectors[:2005] = 0
-    vocabulary = LanguageVocabulary(
+    vocabulary = Vocabulary(
         size=4005, pad=0, mask=4, special=(0, 1, 2, 3, 4), languages=("en",), blocks=((5, 4005),)
     )
     part = make(vocabulary=vocabulary, vectors=vectors, dim=64)
@@ -154,7 +156,7 @@ def test_rows_go_through_the_layer_of_their_language() -> None:
     torch.testing.assert_close(part(values, runs), wanted)
     with pytest.raises(UserError, match=r"no layer for \(it has 3\)"):
         part(values, ((3, 6),))
-    with pytest.raises(ValueError, match="language of 2 of its 6 rows"):
+    with pytest.raises(ValueError, match="language of 2 of the 6 rows"):
         part(values, ((0, 2),))
 
 
@@ -217,7 +219,7 @@ def test_pretraining_scores_averages_of_words() -> None:
         return scores[positives].sum()
 
     groups = torch.tensor([3, 3, 8, 8])
-    losses = pretrain(part, [(BATCH, groups)], objective=look, lr=0.1)
+    losses = pretrain_on(part, [(BATCH, groups)], objective=look, lr=0.1)
     scores, positives = seen[0]
     for i in range(4):
         for j in range(4):
@@ -239,7 +241,7 @@ def test_pretraining_draws_translations_together_and_leaves_the_table() -> None:
 
     def train() -> tuple[UniversalWords, list[float]]:
         part = make(vocabulary=tokenizer.vocabulary, vectors=vectors, vector_dim=8, dim=6)
-        return part, pretrain(
+        return part, pretrain_on(
             part, [(batch, groups)] * 60, objective=hinge, lr=0.02, frozen=["space.vectors"]
         )
 

@@ -20,12 +20,12 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.fasttext_bin import read_fasttext_bin
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.read import read_vectors
-from lingvis.text.vectors.store import Origin, WordVectors, names, write_vectors
+from lingvis.text.vectors.store import VectorsOrigin, WordVectors, names, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.text_format import read_text_vectors
 from lingvis.text.vectors.training import train_vectors, usual_epochs
-from lingvis.training.build import load_recipe
-from lingvis.training.start import words_start
+from lingvis.training.start.words import words_start
+from lingvis.training.validate import load_recipe
 
 VEC = "5 3\nthe 1 2 3 \nHund 0.5 -1 2e-1 \nhund 9 9 9 \nＣａｔ 4 5 6 \nnbsp\u00a0word 7 7 7 \n"
 SENTENCES = [
@@ -64,11 +64,11 @@ def test_text_word_with_spaces_is_no_fault(tmp_path: Path) -> None:
     [
         (b"2 3\na 1 2 3\nb 1 2\n", "line 3: 2 numbers"),
         (b"a 1 2 3\nb 1 2 3 4\n", "line 2: 4 numbers"),
-        (b"a 1 2\n\nb 1 two\n", "line 3: something that is not a number"),
+        (b"a 1 2\n\nb 1 two\n", "line 3: something other than a number"),
         (b"a 1 nan\n", "line 1: a number that is not finite"),
         (b"a 1 2\nb 1 1e99\n", "line 2: a number that is not finite"),
         (b"a 1 2\n\xff\xfe 1 2\n", "line 2: a word that is not UTF-8"),
-        (b"a  1 2\n", "line 1: something that is not a number"),
+        (b"a  1 2\n", "line 1: something other than a number"),
         (b"9 2\na 1 2\nb 3 4\n", "2 words where its first line says 9"),
         (b"a\nb\n", "line 1: 0 numbers"),
         (b"9 2\n", "0 words"),
@@ -128,7 +128,7 @@ def test_bin_without_subwords_does_not_invent_words(tmp_path: Path) -> None:
     assert table.values[0] == pytest.approx(model.wv.vectors_vocab[model.wv.key_to_index["hund"]])
 
 
-def test_bin_refuses_what_it_cannot_read(fasttext_bin: tuple[Path, Any], tmp_path: Path) -> None:
+def test_bin_rejects_unreadable_files(fasttext_bin: tuple[Path, Any], tmp_path: Path) -> None:
     data = fasttext_bin[0].read_bytes()
     file = tmp_path / "a.bin"
 
@@ -138,8 +138,8 @@ def test_bin_refuses_what_it_cannot_read(fasttext_bin: tuple[Path, Any], tmp_pat
             read_fasttext_bin(file, ["hund"])
         return str(caught.value)
 
-    assert "no fastText model" in sentence(b"3000000 300\n" + bytes(100))
-    assert "no fastText model" in sentence(data[:4] + struct.pack("<i", 99) + data[8:])
+    assert "not a fastText model" in sentence(b"3000000 300\n" + bytes(100))
+    assert "not a fastText model" in sentence(data[:4] + struct.pack("<i", 99) + data[8:])
     kind = 8 + 7 * 4
     assert "classifier" in sentence(data[:kind] + struct.pack("<i", 3) + data[kind + 4 :])
     # The flag in front of the matrix: its sizes, found by their bytes, come right behind it.
@@ -147,11 +147,11 @@ def test_bin_refuses_what_it_cannot_read(fasttext_bin: tuple[Path, Any], tmp_pat
     flag = data.index(struct.pack("<qq", words + 97, 7)) - 1
     assert "quantised" in sentence(data[:flag] + b"\1" + data[flag + 1 :])
     for size in (0, 6, 30, 80, 130, flag + 3, flag + 17 + 4 * 7 * words):
-        assert "ends too early" in sentence(data[:size]), size
+        assert "is cut off" in sentence(data[:size]), size
     matrix, size = flag + struct.calcsize("<?qq"), 4 * 7 * words
     numbers = np.full(7 * words, np.inf, "<f4").tobytes()
     found = sentence(data[:matrix] + numbers + data[matrix + size :])
-    assert "a.bin has a number that is not finite in the vector of 'hund'; fetch it again" in found
+    assert "a.bin has a number that is not finite in the vector of 'hund'; download it again" in found
 
 
 def naive_pca(vectors: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
@@ -192,7 +192,7 @@ def test_pca_to_the_full_size_keeps_distances() -> None:
 
 
 @pytest.mark.parametrize(("shape", "dim"), [((9, 4), 5), ((3, 4), 4), ((9, 4), 0)])
-def test_pca_refuses_sizes_there_are_not(shape: tuple[int, int], dim: int) -> None:
+def test_pca_rejects_impossible_sizes(shape: tuple[int, int], dim: int) -> None:
     with pytest.raises(UserError, match=f"choose a size from 1 to {min(shape)}"):
         reduce(np.ones(shape, dtype=np.float32), dim)
 
@@ -221,7 +221,7 @@ def make_store(folder: Path) -> WordVectors:
         "de": WordTable(["hund", "läuft"], np.array([[1, 2, 3], [4, 5, 6.5]], dtype=np.float32)),
         "zh": WordTable(["犬"], np.array([[-1, 0, 0.25]], dtype=np.float32)),
     }
-    origins = dict.fromkeys(tables, Origin(source="a.vec", sentences="abc", file="123"))
+    origins = dict.fromkeys(tables, VectorsOrigin(source="a.vec", sentences="abc", file="123"))
     return write_vectors(folder, tables, origins, {"de": 7, "zh": 0})
 
 
@@ -241,20 +241,20 @@ def test_store_round_trip_and_lookup(tmp_path: Path) -> None:
     assert vectors.lookup(["hund", "犬"], "zh")[1].tolist() == [False, True]
 
 
-def test_store_tells_what_is_wrong(tmp_path: Path) -> None:
+def test_store_reports_what_is_wrong(tmp_path: Path) -> None:
     folder = tmp_path / "vectors" / "mine"
     with pytest.raises(UserError, match="lingvis vectors train"):
         WordVectors.open(folder)
     make_store(folder)
     with pytest.raises(UserError, match="has no vectors in 'fr'; it has: de, zh"):
         WordVectors.open(folder).lookup(["chien"], "fr")
-    with pytest.raises(UserError, match="there are: mine"):
+    with pytest.raises(UserError, match="available: mine"):
         WordVectors.open(folder.parent / "other")
     file = folder / "de.safetensors"
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
-    with pytest.raises(UserError, match=r"de\.safetensors is not the file"):
+    with pytest.raises(UserError, match=r"de\.safetensors does not match its checksum"):
         WordVectors.open(folder).lookup(["hund"], "de")
     assert WordVectors.open(folder).lookup(["犬"], "zh")[1].all()
     file.unlink()
@@ -266,10 +266,10 @@ def test_store_tells_what_is_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [65520.0, -7e4, np.inf, np.nan])
-def test_store_refuses_numbers_it_has_no_room_for(tmp_path: Path, number: float) -> None:
+def test_store_rejects_numbers_beyond_float16(tmp_path: Path, number: float) -> None:
     values = np.array([[1, 65504], [number, 0]], dtype=np.float32)  # the largest of float16, and a larger one
-    origins = {"de": Origin(source="a.vec", sentences="abc")}
-    with pytest.raises(UserError, match=r"the vector of 'läuft' from a\.vec has a number beyond 65504"):
+    origins = {"de": VectorsOrigin(source="a.vec", sentences="abc")}
+    with pytest.raises(UserError, match=r"the vector of 'läuft' from a\.vec has a number above 65504"):
         write_vectors(tmp_path / "x", {"de": WordTable(["hund", "läuft"], values)}, origins, {"de": 0})
     assert not (tmp_path / "x").exists()
     kept = write_vectors(tmp_path / "x", {"de": WordTable(["hund"], values[:1])}, origins, {"de": 0})

@@ -70,7 +70,7 @@ def test_wrong_files_get_a_sentence(folder: Path) -> None:
         WordNet(folder / "elsewhere")
     (folder / "data.noun").write_text(NOUNS + "02084071 05 n 03 dog 0\n")
     with pytest.raises(
-        UserError, match=r"data\.noun, line 10 is no synset of WordNet: '02084071 05 n 03 dog 0'"
+        UserError, match=r"data\.noun, line 10 is not a synset of WordNet: '02084071 05 n 03 dog 0'"
     ):
         WordNet(folder)
     (folder / "data.noun").write_bytes(b"\xff\xfe")

@@ -13,17 +13,18 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from lingvis.training import batches as batches_module
 from lingvis.training import task as task_module
-from lingvis.training.build import load_recipe
 from lingvis.training.loop import fit as loop
-from lingvis.training.loop.fit import Plan
 from lingvis.training.loop.graphs import GraphedCalls
 from lingvis.training.loop.log import read_log
 from lingvis.training.loop.optimizer import make_optimizer
 from lingvis.training.loop.watch import LossWatch
-from lingvis.training.run import open_with_features, prepare, train
+from lingvis.training.prepare import prepare
+from lingvis.training.run import open_with_features, train
 from lingvis.training.sampling import Sampler
 from lingvis.training.task import RetrievalTask
+from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
 
 SMALL = [
@@ -59,8 +60,8 @@ def prepared(
     recipe: str, dataset: Path, out: Path, *more: str, device: str = "cpu"
 ) -> tuple[RetrievalTask, Sampler]:
     read = load_recipe(recipe, [*SMALL, *OWN[recipe], *more])
-    _, task, sampler = prepare(read, *open_with_features(dataset, "toy-grid"), out, torch.device(device))
-    return task.train(), sampler
+    run = prepare(read, *open_with_features(dataset, "toy-grid"), out, torch.device(device))
+    return run.task.train(), run.sampler
 
 
 def batches(sampler: Sampler) -> Iterator[Any]:
@@ -98,7 +99,7 @@ class Replay:
 def test_a_shape_names_everything_that_a_recording_depends_on(
     recipe: str, rich_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task_module, "IMAGE_MULTIPLE", 1)  # batches of other numbers of pictures
+    monkeypatch.setattr(batches_module, "IMAGE_MULTIPLE", 1)  # batches of other numbers of pictures
     task, sampler = prepared(recipe, rich_dataset, tmp_path)
     expected = seeded_losses(task, sampler, 25)
     task._graphs = replay = Replay()  # type: ignore[assignment]
@@ -118,7 +119,8 @@ def test_languages_are_part_of_a_shape_where_layers_are_apart(
     """The same number of captions and one length, in other languages; then one caption less."""
     task, _ = prepared(recipe, rich_dataset, tmp_path)
     task._graphs = replay = Replay()  # type: ignore[assignment]
-    of_lang = [np.flatnonzero((task.table.langs == lang) & (task.table.lengths == 6)) for lang in (0, 1)]
+    table = task._batches.table
+    of_lang = [np.flatnonzero((table.langs == lang) & (table.lengths == 6)) for lang in (0, 1)]
     for counts in ((10, 4), (4, 10), (9, 4)):
         rows = np.concatenate([rows[:count] for rows, count in zip(of_lang, counts, strict=True)])
         task.loss(rows, Clock())
@@ -128,7 +130,7 @@ def test_languages_are_part_of_a_shape_where_layers_are_apart(
 def test_the_longest_sentence_is_part_of_a_shape(rich_dataset: Path, tmp_path: Path) -> None:
     task, _ = prepared("vse_infinity_region", rich_dataset, tmp_path)
     task.eval()
-    lengths = task.table.lengths
+    lengths = task._batches.table.lengths
     short, long = (np.flatnonzero(lengths == length)[:6] for length in (lengths.min(), lengths.max()))
     multiple = int(lengths.max()) - 1  # a round number between the two
     assert lengths.min() <= multiple < lengths.max()
@@ -163,8 +165,9 @@ class Waits(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def one_step(task: RetrievalTask, rows: Any, optimizer: torch.optim.Optimizer, step: int) -> LossWatch:
     watch = LossWatch()
-    plan = Plan(epochs=1, patience=0, clip=2.0, seed=0, checkpoint_seconds=9)
-    loop._step(task, optimizer, watch, rows, Clock(step, 0), plan)
+    clock = Clock(step, 0)
+    loop.seed_step(0, clock)
+    loop.training_step(task, optimizer, rows, clock, clip=2.0, watch=watch)
     return watch
 
 
@@ -223,19 +226,19 @@ def test_a_run_killed_on_the_gpu_ends_as_if_it_had_not_been(
 ) -> None:
     options = [*SMALL, *OWN[recipe], "training.checkpoint_seconds=0"]
     whole = train(recipe, rich_dataset, tmp_path / "whole", overrides=options, device="cuda")
-    go = loop._step
+    go = loop.seed_step
 
-    def die(*arguments: Any) -> None:
-        if any(isinstance(each, Clock) and each.step == 7 for each in arguments):
+    def die(seed: int, clock: Clock) -> None:
+        if clock.step == 7:
             raise Killed
-        go(*arguments)
+        go(seed, clock)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "_step", die)
+        patched.setattr(loop, "seed_step", die)
         with pytest.raises(Killed):
             train(recipe, rich_dataset, tmp_path / "run", overrides=options, device="cuda")
     again = train(recipe, rich_dataset, tmp_path / "run", overrides=options, resume=True, device="cuda")
-    assert again["training"]["steps"] == whole["training"]["steps"] >= STEPS
+    assert again.config.training.steps == whole.config.training.steps >= STEPS
     # Other steps are recorded ones in the resumed run, and kernels of a GPU add up in no fixed order. Losses are
     # compared and not weights: what has no effect, such as a bias before a batch normalisation, moves by noise.
     one, other = (

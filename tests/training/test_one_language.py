@@ -8,14 +8,17 @@ import pytest
 
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.model.build import build_tokenizer
-from lingvis.training.build import load_recipe
-from lingvis.training.lessons import Lessons, find_lessons
+from lingvis.terms.base import AUTHORED, Origin
 from lingvis.training.run import train
-from lingvis.training.start import vocabulary_sentences
+from lingvis.training.sources import Sentences
+from lingvis.training.sources.collect import collect_sentences
+from lingvis.training.start.words import vocabulary_sentences
+from lingvis.training.validate import load_recipe
 
 from ..conftest import COLOURS, THINGS
+from .origins import NO_PSEUDO, described, of, pseudo
 
 SMALL = [
     "data.features=toy-grid",
@@ -30,8 +33,8 @@ SMALL = [
 NO_TEXT_ONLY = ["data.text_only=false", "training.sampling.text_only=0.0"]
 
 
-def lessons(folder: Path, *overrides: str, languages: tuple[str, ...] = ("en", "de")) -> Lessons:
-    return find_lessons(
+def lessons(folder: Path, *overrides: str, languages: tuple[str, ...] = ("en", "de")) -> Sentences:
+    return collect_sentences(
         load_recipe("lingvis_sparse", [*SMALL, *overrides]), Dataset.open(folder), list(languages)
     )
 
@@ -39,23 +42,13 @@ def lessons(folder: Path, *overrides: str, languages: tuple[str, ...] = ("en", "
 def test_captions_of_other_languages_are_put_away(one_language: Path) -> None:
     found = lessons(one_language)
     rows = {row.image: row for row in Dataset.open(one_language).rows}
-    assert len(found.captions.images) == 10  # half of 19
-    assert set(found.captions.langs) == {"en"}
-    people = set(found.texts[: found.pseudo])
-    assert not people & {text for row in rows.values() for text in row.captions["de"]}
+    assert len(described(found)) == 10  # half of 19
+    assert {lang for _, lang in of(found, Origin.HUMAN)} == {"en"}
+    authored = {text for text, _ in of(found, *AUTHORED)}
+    assert not authored & {text for row in rows.values() for text in row.captions["de"]}
     # Detectors speak of the other half, in both languages, and say nothing where they saw nothing.
-    said = {
-        (found.images[group], lang): text
-        for group, lang, text in zip(
-            found.groups[found.pseudo :],
-            found.langs[found.pseudo :],
-            found.texts[found.pseudo :],
-            strict=True,
-        )
-    }
-    others = [
-        image for image, row in rows.items() if row.split == "train" and image not in found.captions.images
-    ]
+    said = pseudo(found)
+    others = [image for image, row in rows.items() if row.split == "train" and image not in described(found)]
     seen = [image for image in others if not image.endswith("-ball.png")]
     assert set(said) == {(image, lang) for image in seen for lang in ("en", "de")}
     for image in seen:
@@ -77,9 +70,9 @@ def test_pictures_that_nobody_described_get_captions_by_detectors(one_language: 
         [row.model_copy(update={"captions": changes.get(row.image, row.captions)}) for row in rows],
     )
     found = lessons(folder, "data.images=1.0")  # all that have English captions
-    assert len(found.captions.images) == 17
+    assert len(described(found)) == 17
     assert set(found.images[17:]) == {bare, german}
-    assert {found.images[group] for group in found.groups[found.pseudo :]} == {bare, german}
+    assert {image for image, _ in pseudo(found)} == {bare, german}
     assert "Nur auf Deutsch." not in found.texts
 
 
@@ -87,9 +80,9 @@ def test_a_language_without_table_is_left_to_sentences_with_a_line(
     rich_dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = lessons(rich_dataset)
-    assert set(found.langs[found.pseudo :]) == {"en"}
-    assert "de" in found.langs[: found.pseudo]
-    assert "note: no captions by detectors in de, without tables of labels" in capsys.readouterr().err
+    assert {lang for _, lang in pseudo(found)} == {"en"}
+    assert "de" in {lang for _, lang in of(found, *AUTHORED)}
+    assert "note: no pseudo captions in de, which have no table of labels" in capsys.readouterr().err
     with pytest.raises(UserError, match="no labels in de"):  # other recipes ask for all tables
         lessons(rich_dataset, "data.annotated_languages=[]")
     with pytest.raises(UserError, match=r'no sentence to learn de from.*data\.languages=\["en"\]'):
@@ -114,7 +107,7 @@ def test_letters_of_a_language_that_nobody_wrote_captions_in(one_language: Path)
         return set(tokenizer.alphabet.characters)  # type: ignore[attr-defined]
 
     assert "ä" in letters()
-    assert "ä" in letters("pseudo.weight=0.0")
+    assert "ä" in letters(*NO_PSEUDO)
     assert "ä" not in letters(*NO_TEXT_ONLY)
     assert "ä" not in letters("data.annotated_languages=[]")
     texts, langs = vocabulary_sentences(
@@ -126,9 +119,7 @@ def test_letters_of_a_language_that_nobody_wrote_captions_in(one_language: Path)
     )
 
 
-@pytest.mark.parametrize(
-    "carried", [[], ["pseudo.weight=0.0"], NO_TEXT_ONLY], ids=["both", "sentences", "detectors"]
-)
+@pytest.mark.parametrize("carried", [[], NO_PSEUDO, NO_TEXT_ONLY], ids=["both", "sentences", "detectors"])
 def test_a_language_without_annotation_is_learnt(
     carried: list[str], one_language: Path, tmp_path: Path
 ) -> None:
@@ -139,16 +130,14 @@ def test_a_language_without_annotation_is_learnt(
         "image.encoder.dropout=0.0",
         "text.encoder.dropout=0.0",
     ]
-    config = train(
+    made = train(
         "lingvis_sparse",
         one_language,
         tmp_path / "run",
         overrides=[*SMALL, *plain, "training.epochs=10", "training.sampling.passes=4", *carried],
     )
-    assert config["languages"] == ["en", "de"]
-    german = evaluate_runs([tmp_path / "run"], one_language, split="train", languages=["de"])["languages"][
-        "de"
-    ]
-    assert german["images"] == 19
-    assert german["chance"] < 30
-    assert german["mR"] > 50
+    assert made.embedder.languages == ["en", "de"]
+    german = evaluate(tmp_path / "run", one_language, split="train", languages=["de"]).languages["de"]
+    assert german.images == 19
+    assert german.chance < 30
+    assert german.mR > 50

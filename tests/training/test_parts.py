@@ -86,7 +86,10 @@ def test_schedules() -> None:
 
 
 def told(total: float, matching: float, blind: float) -> Loss:
-    return Loss(torch.tensor(total), torch.tensor(matching), torch.tensor(blind))
+    rest = torch.tensor(total - matching)
+    return Loss(
+        {"matching": torch.tensor(matching), "rest": rest}, torch.tensor(matching), torch.tensor(blind)
+    )
 
 
 def test_watch_names_the_step_of_a_non_finite_loss() -> None:

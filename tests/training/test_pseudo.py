@@ -11,13 +11,16 @@ import torch
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
-from lingvis.terms import DomainAdversaries, Domains
-from lingvis.training.build import load_recipe
-from lingvis.training.lessons import find_lessons
-from lingvis.training.pseudo import PseudoCaptions, WithPseudo
-from lingvis.training.run import prepare
+from lingvis.terms import DomainAdversaries, Origin
+from lingvis.training.batches import _described_alike
+from lingvis.training.prepare import prepare
+from lingvis.training.sampling import PseudoSampler, Sampler, SentenceTable
+from lingvis.training.sources.collect import collect_sentences
 from lingvis.training.task import RetrievalTask
+from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
+
+from .origins import NO_PSEUDO, described, of, pseudo
 
 SMALL = [
     "data.features=toy-grid",
@@ -34,14 +37,17 @@ SMALL = [
 ]
 
 
-def captions() -> PseudoCaptions:
-    """Pictures 5 to 8 with captions 20 to 24; 6 and 8 are described alike, 7 in two languages."""
-    groups, wordings = np.array([5, 6, 7, 7, 8]), np.array([0, 1, 2, 3, 1])
-    return PseudoCaptions(20, groups, wordings, 0.2, torch.nn.Identity())
+def table() -> SentenceTable:
+    """Four human captions, then pictures 5 to 8 with pseudo captions 4 to 8; 7 in two languages."""
+    groups = np.array([0, 1, 2, 3, 5, 6, 7, 7, 8])
+    langs = np.array([0, 0, 0, 0, 0, 0, 0, 1, 0])
+    origin = np.array([Origin.HUMAN] * 4 + [Origin.PSEUDO] * 5, np.int8)
+    return SentenceTable(groups, langs, np.full(9, 3), origin)
 
 
 def test_a_caption_fits_every_picture_that_is_described_alike() -> None:
-    images, rows = np.array([1, 5, 6, 7, 8]), np.array([20, 21, 22, 23, 24])
+    groups, wordings = np.array([5, 6, 7, 7, 8]), np.array([0, 1, 2, 3, 1])  # 6 and 8 are described alike
+    images = np.array([1, 5, 6, 7, 8])
     expected = [
         [0, 0, 0, 0, 0],
         [1, 0, 0, 0, 0],
@@ -49,12 +55,12 @@ def test_a_caption_fits_every_picture_that_is_described_alike() -> None:
         [0, 0, 1, 1, 0],
         [0, 1, 0, 0, 1],
     ]
-    assert captions().matches(images, rows).astype(int).tolist() == expected
-    # Of what is not in the batch nothing is known.
-    assert captions().matches(np.array([6, 8]), np.array([21])).tolist() == [[True], [False]]
+    assert _described_alike(images[:, None] == groups, wordings).astype(int).tolist() == expected
+    # Nothing is known of pictures whose captions are not in the batch.
+    assert _described_alike(np.array([[True], [False]]), np.array([1])).tolist() == [[True], [False]]
 
 
-class TwoBatches:
+class TwoBatches(Sampler):
     def batch_count(self) -> int:
         return 2
 
@@ -62,29 +68,30 @@ class TwoBatches:
         return [np.array([0, 1]), np.array([2, 3])]
 
 
-def test_batches_have_pictures_without_annotation_behind() -> None:
-    langs = np.array([0, 0, 0, 1, 0])
-    sampler = WithPseudo(TwoBatches(), captions(), langs, pictures=2)
+def test_pictures_without_human_captions_follow_in_every_batch() -> None:
+    sentences = table()
+    sampler = PseudoSampler(TwoBatches(), sentences, pictures=2, one_each=False)
     first, second = sampler.epoch(0, 0)
     assert first[:2].tolist() == [0, 1]
     assert second[:2].tolist() == [2, 3]
     drawn = sorted([*first[2:], *second[2:]])
-    assert drawn == [20, 21, 22, 23, 24]  # each of four pictures once, with all its captions
+    assert drawn == [4, 5, 6, 7, 8]  # each of four pictures once, with all its captions
     for batch in (first, second):
-        behind = batch[2:] - 20
-        assert (np.diff(langs[behind]) >= 0).all()
+        assert (np.diff(sentences.langs[batch[2:]]) >= 0).all()
     assert [b.tolist() for b in sampler.epoch(0, 0)] == [first.tolist(), second.tolist()]
     # More than there are: a picture never comes twice in a batch.
-    wide = WithPseudo(TwoBatches(), captions(), langs, pictures=100)
-    assert sorted(wide.epoch(0, 3)[1][2:]) == [20, 21, 22, 23, 24]
+    wide = PseudoSampler(TwoBatches(), sentences, pictures=100, one_each=False)
+    assert sorted(wide.epoch(0, 3)[1][2:]) == [4, 5, 6, 7, 8]
+    one = PseudoSampler(TwoBatches(), sentences, pictures=100, one_each=True)
+    assert sorted(sentences.groups[one.epoch(0, 0)[0][2:]]) == [5, 6, 7, 8]
 
 
 def made(dataset: Path, out: Path, *more: str) -> tuple[RetrievalTask, np.ndarray]:
     recipe = load_recipe("a3vse", [*SMALL, *more])
     opened = Dataset.open(dataset)
     store = FeatureStore.open(dataset / "features" / "toy-grid")
-    _, task, sampler = prepare(recipe, opened, store, out, torch.device("cpu"))
-    return task.eval(), sampler.epoch(0, 0)[0]
+    run = prepare(recipe, opened, store, out, torch.device("cpu"))
+    return run.task.eval(), run.sampler.epoch(0, 0)[0]
 
 
 def hinges(scores: torch.Tensor, positives: torch.Tensor, margin: float) -> float:
@@ -100,45 +107,46 @@ def hinges(scores: torch.Tensor, positives: torch.Tensor, margin: float) -> floa
 
 def test_the_loss_is_equation_9(rich_dataset: Path, tmp_path: Path) -> None:
     task, rows = made(rich_dataset, tmp_path, "training.precision=float32")
-    lessons = find_lessons(load_recipe("a3vse", SMALL), Dataset.open(rich_dataset), ["en"])
+    sentences = collect_sentences(load_recipe("a3vse", SMALL), Dataset.open(rich_dataset), ["en"])
     clock = Clock(step=5)
     with torch.no_grad():
         found = task.loss(rows, clock)
-        people = [row for row in rows if row < lessons.pseudo]
-        others = [row for row in rows if row >= lessons.pseudo]
+        people = [row for row in rows if sentences.origin[row] == Origin.HUMAN]
+        others = [row for row in rows if sentences.origin[row] == Origin.PSEUDO]
         assert people and others
-        total, parts = 0.0, {}
+        total = 0.0
+        step = task._encode(task._batches.cut(rows), clock)
+        pictures = task._batches.cut(rows).images.tolist()
         for name, some, share, margin in (("people", people, 0.8, 0.2), ("detectors", others, 0.2, 0.3)):
-            images = sorted({int(lessons.groups[row]) for row in some})
-            image_emb, text_emb, _ = task._encode(np.array(some), np.array(images))
-            said = [lessons.texts[row] for row in some]
+            images = sorted({int(sentences.groups[row]) for row in some})
+            image_emb = step.image_emb[[pictures.index(image) for image in images]]
+            text_emb = step.text_emb[np.isin(rows, some)]
+            said = [sentences.texts[row] for row in some]
             own = {
-                image: {said[n] for n, row in enumerate(some) if lessons.groups[row] == image}
+                image: {said[n] for n, row in enumerate(some) if sentences.groups[row] == image}
                 for image in images
             }
             right = [
                 [
-                    lessons.groups[row] == image or (name == "detectors" and said[n] in own[image])
+                    sentences.groups[row] == image or (name == "detectors" and said[n] in own[image])
                     for n, row in enumerate(some)
                 ]
                 for image in images
             ]
             total += share * hinges(image_emb @ text_emb.T, torch.tensor(right), margin)
-            parts[name] = (image_emb, text_emb)
-        domains = Domains(*parts["people"], *parts["detectors"])
-        total += 0.03 * float(task.terms["domains"](domains, clock))
+        total += 0.03 * float(task.terms["domains"](step))
     assert float(found.total) == pytest.approx(total, rel=1e-4)
 
 
 def test_each_part_can_be_left_out(rich_dataset: Path, tmp_path: Path) -> None:
-    whole = find_lessons(load_recipe("a3vse", SMALL), Dataset.open(rich_dataset), ["en"])
-    without = find_lessons(
-        load_recipe("a3vse", [*SMALL, "pseudo.weight=0.0"]), Dataset.open(rich_dataset), ["en"]
+    whole = collect_sentences(load_recipe("a3vse", SMALL), Dataset.open(rich_dataset), ["en"])
+    without = collect_sentences(
+        load_recipe("a3vse", [*SMALL, *NO_PSEUDO]), Dataset.open(rich_dataset), ["en"]
     )
-    assert without.texts == whole.texts[: whole.pseudo] == whole.captions.texts
-    assert without.images == whole.captions.images
-    task, rows = made(rich_dataset, tmp_path / "a", "pseudo.weight=0.0")
-    assert rows.max() < whole.pseudo
+    assert without.texts == [text for text, _ in of(whole, Origin.HUMAN)]
+    assert without.images == described(whole)
+    task, rows = made(rich_dataset, tmp_path / "a", *NO_PSEUDO)
+    assert (whole.origin[rows] == Origin.HUMAN).all()
     assert float(task.loss(rows, Clock()).total.detach()) > 0  # adversaries have nothing to tell apart
     some, rows = made(rich_dataset, tmp_path / "b", "terms.domains.cross=[0.0, 0.0]")
     adversaries = some.terms["domains"]
@@ -148,35 +156,34 @@ def test_each_part_can_be_left_out(rich_dataset: Path, tmp_path: Path) -> None:
 
 
 def test_what_detectors_wrote(rich_dataset: Path) -> None:
-    lessons = find_lessons(load_recipe("a3vse", SMALL), Dataset.open(rich_dataset), ["en"])
-    made = {
-        lessons.images[g]: text
-        for g, text in zip(lessons.groups[lessons.pseudo :], lessons.texts[lessons.pseudo :], strict=True)
-    }
+    sentences = collect_sentences(load_recipe("a3vse", SMALL), Dataset.open(rich_dataset), ["en"])
+    made = {image: text for (image, _), text in pseudo(sentences).items()}
     assert made
-    assert not set(made) & set(lessons.captions.images)
+    assert not set(made) & set(described(sentences))
     for image, text in made.items():
         colour, thing = Path(image).stem.split("-")
         assert text == f"{colour} {thing}"
-    left = set(lessons.images) - set(made) - set(lessons.captions.images)
+    left = set(sentences.images) - set(made) - set(described(sentences))
     assert all("ball" in image for image in left)  # nothing was seen there
 
 
 def test_clear_errors(rich_dataset: Path, toy_dataset: Path, tmp_path: Path) -> None:
     dataset = Dataset.open(rich_dataset)
-    with pytest.raises(UserError, match="every training image is annotated"):
-        find_lessons(load_recipe("a3vse", [*SMALL, "data.images=1.0", "data.per_image=0"]), dataset, ["en"])
+    with pytest.raises(UserError, match="every training picture has human captions"):
+        collect_sentences(
+            load_recipe("a3vse", [*SMALL, "data.images=1.0", "data.per_image=0"]), dataset, ["en"]
+        )
     with pytest.raises(UserError, match="has no regions with labels"):
-        find_lessons(load_recipe("a3vse", SMALL), Dataset.open(toy_dataset), ["en"])
+        collect_sentences(load_recipe("a3vse", SMALL), Dataset.open(toy_dataset), ["en"])
     with pytest.raises(UserError, match="no labels in de"):
-        find_lessons(load_recipe("a3vse", SMALL), dataset, ["de"])
+        collect_sentences(load_recipe("a3vse", SMALL), dataset, ["de"])
     names = tmp_path / "names.txt"
     with pytest.raises(UserError, match="cannot be read"):
-        find_lessons(load_recipe("a3vse", [*SMALL, f"data.annotated={names}"]), dataset, ["en"])
+        collect_sentences(load_recipe("a3vse", [*SMALL, f"data.annotated={names}"]), dataset, ["en"])
     names.write_text("nowhere.png\n")
     with pytest.raises(UserError, match=r"names 'nowhere\.png', which has no training captions"):
-        find_lessons(load_recipe("a3vse", [*SMALL, f"data.annotated={names}"]), dataset, ["en"])
-    image = find_lessons(load_recipe("vsepp", ["data.features=toy-grid"]), dataset, ["en"]).images[3]
+        collect_sentences(load_recipe("a3vse", [*SMALL, f"data.annotated={names}"]), dataset, ["en"])
+    image = collect_sentences(load_recipe("vsepp", ["data.features=toy-grid"]), dataset, ["en"]).images[3]
     names.write_text(f"\n{image}\n")
-    lessons = find_lessons(load_recipe("a3vse", [*SMALL, f"data.annotated={names}"]), dataset, ["en"])
-    assert lessons.captions.images == [image]
+    sentences = collect_sentences(load_recipe("a3vse", [*SMALL, f"data.annotated={names}"]), dataset, ["en"])
+    assert described(sentences) == [image]

@@ -18,10 +18,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from lingvis.cli.runs import train as command_train
+from lingvis.cli.train import train as command_train
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.features.store import FeatureStore
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.card import describe_sizes
@@ -29,14 +29,14 @@ from lingvis.model.embedder import Embedder
 from lingvis.recipes.library import recipe_names
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.vectors.store import VECTORS, WordVectors
-from lingvis.training import run as train_module
-from lingvis.training.build import load_recipe
 from lingvis.training.loop import fit as loop
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.loop.log import read_log
+from lingvis.training.prepare import prepare
 from lingvis.training.pretraining import LatentPretraining, UniversalPretraining
-from lingvis.training.run import MARK, prepare, train
-from lingvis.training.start import ASSIGNMENT, stored_vectors, words_start
+from lingvis.training.run import MARK, open_with_features, train
+from lingvis.training.start.words import ASSIGNMENT, stored_vectors, words_start
+from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
 
 SMALL = [
@@ -101,24 +101,15 @@ ALONE = [name for name in recipe_names() if not load_recipe(name).start.parts]
 
 @pytest.mark.parametrize("recipe", ALONE)
 def test_every_recipe_trains_saves_and_loads(
-    recipe: str, rich_dataset: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: str, rich_dataset: Path, tiny_bert: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    kept: list[Embedder] = []
-    beside: list[int] = []
-
-    def keep(*arguments: Any) -> Any:
-        made = prepare(*arguments)
-        kept.append(made[0])
-        for part in (made[1].objective, made[1].terms):
-            beside.extend(each.numel() for each in part.parameters())
-        return made
-
-    monkeypatch.setattr(train_module, "prepare", keep)
-    config = train(recipe, rich_dataset, run, overrides=overrides(recipe, tiny_bert))
+    made = train(recipe, rich_dataset, run, overrides=overrides(recipe, tiny_bert))
+    config = made.config
+    assert made.path == run
     written = json.loads((run / "config.json").read_text())
     assert written["recipe"]["name"] == recipe
-    assert written["parameters"] == config["parameters"]
+    assert written["parameters"] == config.parameters
     for file in (CHECKPOINT, MARK, ASSIGNMENT):
         assert not (run / file).exists()
     for file in ("card.md", "curves.png", "log.jsonl", "model.safetensors", "recipe.toml"):
@@ -146,13 +137,13 @@ def test_every_recipe_trains_saves_and_loads(
     )
     langs = [lang if lang in model.languages else "en" for lang in langs]
     loaded = model.encode_texts(texts, langs)
-    np.testing.assert_array_equal(loaded, kept[0].encode_texts(texts, langs))
+    np.testing.assert_array_equal(loaded, made.embedder.encode_texts(texts, langs))
     store = FeatureStore.open(rich_dataset / "features" / "toy-grid")
     sets = [store[row] for row in range(5)]
-    np.testing.assert_array_equal(model.encode_features(sets), kept[0].encode_features(sets))
-    measured = evaluate_runs([moved], rich_dataset, split="val", languages=model.languages)
-    found = [each["mR"] for each in measured["languages"].values()]
-    assert np.mean(found) == pytest.approx(config["training"]["validation_mR"])
+    np.testing.assert_array_equal(model.encode_features(sets), made.embedder.encode_features(sets))
+    measured = evaluate(moved, rich_dataset, split="val", languages=model.languages)
+    found = [each.mR for each in measured.languages.values()]
+    assert np.mean(found) == pytest.approx(config.training.validation_mR)
     # Terms and objectives are trained but not kept; a frozen BERT and frozen vectors are kept but not trained.
     prefixes = tuple(
         f"{name}." for name, factor in load_recipe(recipe).optimizer.factors.items() if not factor
@@ -160,10 +151,17 @@ def test_every_recipe_trains_saves_and_loads(
     named = model.model.named_parameters()
     frozen = sum(each.numel() for name, each in named if f"{name}.".startswith(prefixes))
     counts = model.model.parameter_counts()
-    assert config["parameters"] == {**counts, "training": counts["total"] + sum(beside) - frozen}
-    assert config["parameters"]["image"] > 0 and config["parameters"]["text"] > 0
+    terms = prepare(
+        load_recipe(recipe, overrides(recipe, tiny_bert)),
+        *open_with_features(rich_dataset, "toy-grid"),
+        tmp_path / "again",
+        torch.device("cpu"),
+    ).task.terms
+    beside = sum(each.numel() for each in terms.parameters())
+    assert config.parameters == {**counts, "training": counts["total"] + beside - frozen}
+    assert config.parameters["image"] > 0 and config.parameters["text"] > 0
     card = (moved / "card.md").read_text()
-    assert describe_sizes(config["parameters"]) in card
+    assert describe_sizes(config.parameters) in card
     by_pictures = load_recipe(recipe).training.sampling.name == "images"
     assert f" steps of 16 {'pictures' if by_pictures else 'captions'}, seed 0" in card
     for name, tensor in load_file(moved / "model.safetensors").items():
@@ -239,17 +237,17 @@ def test_a_trained_model_finds_what_it_was_taught(toy_dataset: Path, tmp_path: P
         toy_dataset,
         tmp_path / "run",
         overrides=[*REGION, "training.epochs=40", "optimizer.lr=5e-3", "data.languages=[]"],
-    )
-    assert config["languages"] == ["en", "de"]
-    report = evaluate_runs([tmp_path / "run"], toy_dataset, page=tmp_path / "page.html")
-    found = [each[way]["R@1"] for each in report["languages"].values() for way in ("i2t", "t2i")]
+    ).config
+    assert config.languages == ["en", "de"]
+    report = evaluate(tmp_path / "run", toy_dataset, page=tmp_path / "page.html")
+    found = [way["R@1"] for each in report.languages.values() for way in (each.i2t, each.t2i)]
     assert min(found) > 40  # 8 test pictures: chance is 12.5
     assert np.mean(found) > 60
     assert "<svg" in (tmp_path / "page.html").read_text()
     curve = [record["mR"] for record in read_log(tmp_path / "run") if record["kind"] == "val"]
-    assert max(curve) == pytest.approx(config["training"]["validation_mR"])
-    again = evaluate_runs([tmp_path / "run"], toy_dataset, split="val")
-    assert again["A"] == pytest.approx(max(curve))  # the stored model is the one that was selected
+    assert max(curve) == pytest.approx(config.training.validation_mR)
+    again = evaluate(tmp_path / "run", toy_dataset, split="val")
+    assert pytest.approx(max(curve)) == again.A  # the stored model is the one that was selected
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
@@ -319,20 +317,20 @@ class Killed(BaseException):
 
 def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process dies before that step; checkpoints are whatever was written until then."""
-    go = loop._step
+    go = loop.seed_step  # of steps that can be resumed: pre-training has none
 
-    def die(*arguments: Any) -> None:
-        if any(isinstance(each, Clock) and each.step == step for each in arguments):
+    def die(seed: int, clock: Clock) -> None:
+        if clock.step == step:
             raise Killed
-        go(*arguments)
+        go(seed, clock)
 
-    monkeypatch.setattr(loop, "_step", die)
+    monkeypatch.setattr(loop, "seed_step", die)
 
 
 # Terms, sentences alone and a learned temperature; a latent vocabulary and masked sentences; words that learn
 # before the model does.
 RESUMED = {
-    "lingvis": ["objective.learned=true", "training.sampling.passes=2"],
+    "lingvis": ["terms.matching.objective.learned=true", "training.sampling.passes=2"],
     "smalr": [],
     "mule": [],
 }
@@ -422,7 +420,7 @@ def test_frozen_parts_do_not_move(toy_dataset: Path, tmp_path: Path) -> None:
     tokenizer = WordTokenizer(min_count=1)
     tokenizer.load(tmp_path / "run")
     fresh = build_model(
-        load_recipe("vse_infinity_region", frozen), feature_dim=12, vocabulary=tokenizer.vocabulary
+        load_recipe("vse_infinity_region", frozen), feature_dim=12, vocabulary=tokenizer.vocabulary, seed=0
     ).state_dict()
     for name, tensor in weights(tmp_path / "run").items():
         held = name.startswith(("image.encoder", "text.words"))
@@ -524,11 +522,11 @@ def test_damaged_models_get_a_sentence(uninterrupted: Path, tmp_path: Path) -> N
         Embedder.load(run)
     copy()
     config = json.loads((run / "config.json").read_text())
-    config["recipe"]["text"]["encoder"]["bidirectional"] = False
+    config["model"]["text"]["encoder"]["bidirectional"] = False
     (run / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match="do not fit its config"):
         Embedder.load(run)
-    config["recipe"]["image"]["encoder"]["dim"] = -5
+    config["model"]["image"]["encoder"]["dim"] = -5
     (run / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match=r"config\.json is damaged"):
         Embedder.load(run)

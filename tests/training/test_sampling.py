@@ -7,16 +7,18 @@ import pytest
 from numpy.typing import NDArray
 
 from lingvis.recipes.options import part_problems
-from lingvis.training.sampling import SAMPLERS, CaptionSampler, CaptionTable, ImageSampler
+from lingvis.training.sampling import SAMPLERS, CaptionSampler, ImageSampler, SentenceTable
+
+from .tables import make_table
 
 Ints = NDArray[np.int64]
 
 
-def caption_table(lengths: Ints, langs: Ints | None = None, text_only: int = 0) -> CaptionTable:
+def caption_table(lengths: Ints, langs: Ints | None = None, text_only: int = 0) -> SentenceTable:
     """Two captions a picture; the last `text_only` of them are about pictures that are not there."""
     groups = np.arange(len(lengths)) // 2
     images = (len(lengths) - text_only) // 2
-    return CaptionTable(groups, np.zeros_like(groups) if langs is None else langs, lengths, images)
+    return make_table(groups, np.zeros_like(groups) if langs is None else langs, lengths, images)
 
 
 def captions_once(lengths: Ints, bucket: int, seed: int, epoch: int, size: int = 8) -> list[Ints]:
@@ -27,7 +29,7 @@ def captions_once(lengths: Ints, bucket: int, seed: int, epoch: int, size: int =
 def test_every_caption_comes_once_an_epoch(captions: int, bucket: int) -> None:
     generator = np.random.default_rng(0)
     lengths, langs = generator.integers(1, 30, captions), generator.integers(0, 3, captions)
-    table = CaptionTable(np.arange(captions), langs, lengths, captions)
+    table = make_table(np.arange(captions), langs, lengths, captions)
     sampler = CaptionSampler(captions=table, batch_size=8, bucket=bucket)
     batches = sampler.epoch(1, 2)
     assert sorted(np.concatenate(batches).tolist()) == list(range(captions))
@@ -93,7 +95,7 @@ IMAGES, TEXTS = 50, 30
 PER_CELL = (5, 2, 1, 1)
 
 
-def image_table() -> CaptionTable:
+def image_table() -> SentenceTable:
     rows = [
         (group, lang)
         for group in range(IMAGES + TEXTS)
@@ -102,10 +104,10 @@ def image_table() -> CaptionTable:
         for _ in range(count)
     ]
     shuffled = np.random.default_rng(3).permutation(np.asarray(rows, dtype=np.int64))
-    return CaptionTable(shuffled[:, 0].copy(), shuffled[:, 1].copy(), np.full(len(rows), 6), IMAGES)
+    return make_table(shuffled[:, 0].copy(), shuffled[:, 1].copy(), np.full(len(rows), 6), IMAGES)
 
 
-def cells(table: CaptionTable, batch: Ints) -> Counter[tuple[int, int]]:
+def cells(table: SentenceTable, batch: Ints) -> Counter[tuple[int, int]]:
     return Counter(zip(table.groups[batch].tolist(), table.langs[batch].tolist(), strict=True))
 
 
@@ -154,7 +156,7 @@ def test_every_cell_gives_the_asked_captions_and_fill_ups_stay_in_the_batch(per_
 def test_captions_are_repeated_only_when_there_are_no_others(per_cell: int) -> None:
     """40 pictures, one caption asked for in one language: 24 are missing."""
     groups = np.repeat(np.arange(40), per_cell)
-    table = CaptionTable(groups, np.zeros_like(groups), np.full(len(groups), 5), 40)
+    table = make_table(groups, np.zeros_like(groups), np.full(len(groups), 5), 40)
     found: Counter[int] = Counter()
     for epoch in range(200):
         (batch,) = ImageSampler(captions=table, batch_size=40).epoch(0, epoch)
@@ -167,7 +169,7 @@ def test_captions_are_repeated_only_when_there_are_no_others(per_cell: int) -> N
     np.testing.assert_allclose(shares, 64 / len(groups), atol=0.3)
 
 
-def _cell(table: CaptionTable, row: int) -> tuple[int, int]:
+def _cell(table: SentenceTable, row: int) -> tuple[int, int]:
     return int(table.groups[row]), int(table.langs[row])
 
 
@@ -207,7 +209,7 @@ def test_sentences_alone_do_not_count_for_the_weight_of_a_language() -> None:
     """30 captions in language 0, 10 in 1; alone, 5000 sentences in 1 and some in 2, which has no pictures."""
     groups = np.concatenate([np.repeat(np.arange(10), 4), np.repeat(np.arange(10, 20), 510)])
     langs = np.concatenate([np.tile([0, 0, 0, 1], 10), np.tile(np.repeat([1, 2], [500, 10]), 10)])
-    table = CaptionTable(groups, langs, np.full(len(groups), 5), images=10)
+    table = make_table(groups, langs, np.full(len(groups), 5), images=10)
     sampler = ImageSampler(captions=table, batch_size=10, languages=1, passes=200, text_only=1.0)
     shown, alone = Counter[int](), Counter[int]()
     for batch in sampler.epoch(0, 0):
@@ -251,12 +253,12 @@ def test_languages_drawn_together_are_the_same_for_the_whole_batch(languages: in
         np.testing.assert_allclose(shares, weights / weights.sum(), atol=0.12)
 
 
-def sparse_table() -> CaptionTable:
+def sparse_table() -> SentenceTable:
     """Two pictures in each of ten languages of its own, and sentences alone in an eleventh and in all of them."""
     shown = [(group, group // 2) for group in range(20)]
     alone = [(20 + lang, lang) for lang in range(11)] + [(31, 10)] * 500
     rows = np.asarray(shown + alone, dtype=np.int64)
-    return CaptionTable(rows[:, 0].copy(), rows[:, 1].copy(), np.full(len(rows), 5), 20)
+    return make_table(rows[:, 0].copy(), rows[:, 1].copy(), np.full(len(rows), 5), 20)
 
 
 def test_a_batch_drawn_together_is_never_without_pictures() -> None:

@@ -12,17 +12,21 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 from lingvis.objectives.ranking import hinge_all, hinge_hardest
-from lingvis.terms import MaskedCrossLanguage, Views, hide_words
+from lingvis.terms import MaskedCrossLanguage, Matching, Rereading, Step, Views, hide_words
 from lingvis.text.bank import TokenBank
-from lingvis.training.build import load_recipe
-from lingvis.training.lessons import find_lessons
 from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
-from lingvis.training.loop.fit import Plan, fit
+from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.optimizer import make_optimizer
+from lingvis.training.loop.task import Validation
 from lingvis.training.loop.watch import Loss
-from lingvis.training.run import open_with_features, prepare
+from lingvis.training.prepare import prepare
+from lingvis.training.run import open_with_features
+from lingvis.training.sources.collect import collect_sentences
 from lingvis.training.task import RetrievalTask
-from lingvis.types import Clock, Sentences
+from lingvis.training.validate import load_recipe
+from lingvis.types import Clock
+
+from ..terms.steps import make_step
 
 Ints = NDArray[np.int64]
 OPTIONS = [
@@ -51,17 +55,17 @@ class Prepared:
     def __init__(self, recipe: str, dataset: Path, out: Path, options: Sequence[str]) -> None:
         self.recipe = load_recipe(recipe, options)
         self.dataset, self.store = open_with_features(dataset, "toy-grid")
-        self.embedder, self.task, self.sampler = prepare(
-            self.recipe, self.dataset, self.store, out, torch.device("cpu")
-        )
+        run = prepare(self.recipe, self.dataset, self.store, out, torch.device("cpu"))
+        self.embedder, self.task, self.sampler = run.embedder, run.task, run.sampler
         self.task.eval()
         self.captions = self.dataset.captions("train", self.embedder.languages)
-        lessons = find_lessons(self.recipe, self.dataset, self.embedder.languages)
-        self.texts, self.langs, self.groups = lessons.texts, lessons.langs, lessons.groups
+        sentences = collect_sentences(self.recipe, self.dataset, self.embedder.languages)
+        self.texts, self.langs, self.groups = sentences.texts, sentences.langs, sentences.groups
 
     def of_language(self, rows: Ints) -> Ints:
         """Captions of one language together, as a sampler gives them."""
-        return rows[np.argsort(self.task.table.langs[rows], kind="stable")]
+        numbers = np.array([self.number(row) for row in rows.tolist()])
+        return rows[np.argsort(numbers, kind="stable")]
 
     def scores(self, rows: Ints, text_emb: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Scores and positives of the pictures of captions, one picture and one sentence at a time."""
@@ -72,22 +76,23 @@ class Prepared:
         image_emb = torch.from_numpy(self.embedder.encode_features([self.store[int(row)] for row in found]))
         shown = [place for place, row in enumerate(rows) if self.groups[row] < len(self.captions.images)]
         if text_emb is None:
-            text_emb = self.sentences(rows).emb
+            text_emb = self.sentences(rows).text_emb
         owners = self.groups[rows[shown]]
         positives = torch.tensor([[image == owner for owner in owners] for image in images])
         return image_emb @ text_emb[shown].T, positives
 
     def matching(self, rows: Ints, text_emb: Tensor | None = None) -> float:
         """The recipe's objective over the captions of each language in turn: their sum."""
-        assert self.recipe.training.languages_apart
+        term = self.task.terms["matching"]
+        assert isinstance(term, Matching) and term.languages_apart
         total = 0.0
         for lang in self.embedder.languages:
             own = [place for place, row in enumerate(rows) if self.langs[row] == lang]
             scores = self.scores(rows[own], None if text_emb is None else text_emb[own])
-            total += float(self.task.objective(*scores, LATE))
+            total += float(term.objective(*scores, LATE))
         return total
 
-    def sentences(self, rows: Ints) -> Sentences:
+    def sentences(self, rows: Ints) -> Step:
         """What terms shall see, one sentence at a time."""
         emb, average = [], []
         for row in rows.tolist():
@@ -95,11 +100,12 @@ class Prepared:
             words = self.embedder.model.text.words(batch)
             average.append(words.values[0, 1:-1].mean(dim=0))  # without the start and the end
             emb.append(torch.from_numpy(self.embedder.encode_texts([self.texts[row]], self.langs[row])[0]))
-        return Sentences(
+        return make_step(
             torch.stack(emb),
-            torch.stack(average),
-            torch.from_numpy(self.groups[rows]),
-            torch.tensor([self.number(row) for row in rows.tolist()]),
+            groups=self.groups[rows].tolist(),
+            langs=[self.number(row) for row in rows.tolist()],
+            word_average=torch.stack(average),
+            clock=LATE,
         )
 
     def number(self, row: int) -> int:
@@ -122,7 +128,9 @@ def test_the_loss_of_a_batch_counts_each_picture_once(
     schedule: str, hinge: Callable[[Tensor, Tensor, float], Tensor], toy_dataset: Path, tmp_path: Path
 ) -> None:
     """Captions of one picture in one batch: both are its positives, and fill-up pictures are nobody's negatives."""
-    made = Prepared("vsepp", toy_dataset, tmp_path, [*OPTIONS, f"objective.schedule={schedule}"])
+    made = Prepared(
+        "vsepp", toy_dataset, tmp_path, [*OPTIONS, f"terms.matching.objective.schedule={schedule}"]
+    )
     rows = np.array([0, 1, 4, 7, 9])
     with torch.no_grad():
         loss = made.task.loss(rows, LATE)
@@ -164,13 +172,17 @@ def test_sentences_alone_change_the_terms_and_not_the_matching(rich_dataset: Pat
             seen = made.sentences(rows)
             together = seen.groups.unsqueeze(1) == seen.groups
             positives = together.triu(diagonal=1)
-            cosine = (seen.emb @ seen.emb.T).masked_fill(~positives & together, -torch.inf)
+            cosine = (seen.text_emb @ seen.text_emb.T).masked_fill(~positives & together, -torch.inf)
             term = one_contrastive(cosine, positives, 0.05)
             assert float(loss.total - loss.matching) == pytest.approx(0.5 * term, rel=1e-3)
     assert float(joined.total) != pytest.approx(float(without.total), rel=1e-3)
 
 
-HARDEST = ["objective.name=ranking", "objective.margin=0.2", "objective.schedule=hardest"]
+HARDEST = [
+    "terms.matching.objective.name=ranking",
+    "terms.matching.objective.margin=0.2",
+    "terms.matching.objective.schedule=hardest",
+]
 
 
 def of_one_language(made: Prepared, rows: Ints, lang: str, objective: Callable[..., float]) -> list[float]:
@@ -191,7 +203,10 @@ def test_languages_apart_are_the_sum_of_their_losses(
     options: list[str], objective: Callable[..., float], rich_dataset: Path, tmp_path: Path
 ) -> None:
     made = Prepared(
-        "lingvis", rich_dataset, tmp_path / "apart", [*LINGVIS, *options, "training.languages_apart=true"]
+        "lingvis",
+        rich_dataset,
+        tmp_path / "apart",
+        [*LINGVIS, *options, "terms.matching.languages_apart=true"],
     )
     joint = Prepared("lingvis", rich_dataset, tmp_path / "joint", [*LINGVIS, *options])
     pictures = len(made.captions.images)
@@ -221,7 +236,9 @@ def test_languages_apart_are_the_sum_of_their_losses(
 def test_a_language_without_pictures_does_not_count_when_languages_are_apart(
     options: list[str], rich_dataset: Path, tmp_path: Path
 ) -> None:
-    made = Prepared("lingvis", rich_dataset, tmp_path, [*LINGVIS, *options, "training.languages_apart=true"])
+    made = Prepared(
+        "lingvis", rich_dataset, tmp_path, [*LINGVIS, *options, "terms.matching.languages_apart=true"]
+    )
     is_shown, german = made.groups < len(made.captions.images), np.array(made.langs) == "de"
     english = np.flatnonzero(is_shown & ~german)[:9]
     both = made.of_language(np.concatenate([english, np.flatnonzero(~is_shown & german)[:4]]))
@@ -236,10 +253,18 @@ def test_a_language_without_pictures_does_not_count_when_languages_are_apart(
 @pytest.mark.parametrize(
     "objective",
     [
-        ["objective.learned=true"],
+        ["terms.matching.objective.learned=true"],
         HARDEST,
-        ["objective.name=ranking", "objective.margin=0.2", "objective.schedule=all"],
-        ["objective.name=top_triplet", "objective.margin=0.2", "objective.hardest=30"],
+        [
+            "terms.matching.objective.name=ranking",
+            "terms.matching.objective.margin=0.2",
+            "terms.matching.objective.schedule=all",
+        ],
+        [
+            "terms.matching.objective.name=top_triplet",
+            "terms.matching.objective.margin=0.2",
+            "terms.matching.objective.hardest=30",
+        ],
     ],
 )
 def test_gradients_stay_finite_beside_sentences_alone_and_fill_up_pictures(
@@ -253,7 +278,9 @@ def test_gradients_stay_finite_beside_sentences_alone_and_fill_up_pictures(
         made.task.loss(rows, LATE).total.backward()  # type: ignore[no-untyped-call]
     grads = [parameter.grad for parameter in made.task.parameters()]
     assert all(grad is not None and bool(torch.isfinite(grad).all()) for grad in grads)
-    assert ("objective.position" in made.task.trained) == ("objective.learned=true" in objective)
+    assert ("terms.matching.objective.position" in made.task.trained) == (
+        "terms.matching.objective.learned=true" in objective
+    )
 
 
 def test_the_total_is_the_matching_and_every_term_by_its_weight(rich_dataset: Path, tmp_path: Path) -> None:
@@ -264,13 +291,17 @@ def test_the_total_is_the_matching_and_every_term_by_its_weight(rich_dataset: Pa
     with torch.no_grad():
         loss = made.task.loss(rows, LATE)
         seen = made.sentences(rows)
-        terms = {name: float(term(seen, LATE)) for name, term in made.task.terms.items()}
+        terms = {name: float(term(seen)) for name, term in made.task.terms.items() if name != "matching"}
         matching = made.matching(rows)
     assert set(terms) == set(weights)
     assert all(value > 0 for value in terms.values())
     assert float(loss.matching) == pytest.approx(matching, rel=1e-3)
     expected = matching + sum(weights[name] * value for name, value in terms.items())
     assert float(loss.total) == pytest.approx(expected, rel=1e-3)
+    parts = {name: float(value) for name, value in loss.parts.items()}
+    assert parts == pytest.approx(
+        {"matching": matching, **{name: weights[name] * value for name, value in terms.items()}}, rel=1e-3
+    )
 
 
 def test_a_term_without_weight_is_left_out(rich_dataset: Path, tmp_path: Path) -> None:
@@ -293,7 +324,8 @@ def masked_task(
     """SMALR with the masked term and no other."""
     names = ("neighbours", "across", "across_words", "adversary")
     others = [f"terms.{name}.weight=0" for name in names]
-    options = [*SMALR, *others, "terms.masked.weight=0.4", f"terms.masked.p={p}", *more]
+    hidden = [f"terms.masked.p={p}", f"terms.matching_masked.hidden={p}"]
+    options = [*SMALR, *others, "terms.masked.weight=0.4", *hidden, *more]
     made = Prepared("smalr", rich_dataset, tmp_path, options)
     term = made.task.terms["masked"]
     assert isinstance(term, MaskedCrossLanguage)
@@ -322,7 +354,7 @@ def test_masked_sentences_enter_the_objective_and_restore_each_other(
         is_word = batch.mask & ~torch.isin(batch.ids, special)
 
         def views(kept: Tensor, masked: bool) -> tuple[Tensor, Views]:
-            emb, reading = model.read_texts(masked_batch if masked else batch)
+            emb, reading = model.encode_with_states(masked_batch if masked else batch)
             # Of a sentence whose words are all masked by the augmentation everything stays.
             places = [kept[n] if is_word[n].any() else batch.mask[n] for n in range(len(rows))]
             word_means = [reading.words.values[n][each].mean(0) for n, each in enumerate(places)]
@@ -332,11 +364,9 @@ def test_masked_sentences_enter_the_objective_and_restore_each_other(
 
         emb, whole = views(is_word, False)
         hidden_emb, masked = views(is_word & ~hidden, True)
-        groups = sorted(set(made.groups[rows].tolist()))
-        places = torch.full((len(groups), 2), -1)
-        for place in reversed(range(len(rows))):  # the first sentence of each picture and language
-            places[groups.index(int(made.groups[rows[place]])), made.number(int(rows[place]))] = place
-        aligned = float(term(whole, masked, places))
+        sentences = made.sentences(rows)
+        reading = Rereading(hidden_emb, whole, masked)
+        aligned = float(term(replace(sentences, reread=lambda p: reading)))
         matching, again = made.matching(rows, emb), made.matching(rows, hidden_emb)
     assert float(loss.matching) == pytest.approx(matching, rel=1e-3)
     assert (again == pytest.approx(matching, rel=1e-5)) == (p == 0)
@@ -351,7 +381,10 @@ class Breaking(RetrievalTask):
 
     def loss(self, rows: Ints, clock: Clock) -> Loss:
         loss = super().loss(rows, clock)
-        return replace(loss, total=loss.total * torch.nan) if clock.step == self.BROKEN_STEP else loss
+        if clock.step != self.BROKEN_STEP:
+            return loss
+        broken = {name: value * torch.nan for name, value in loss.parts.items()}
+        return Loss(broken, loss.matching, loss.blind)
 
 
 def run(
@@ -372,11 +405,12 @@ def run(
         sampler=made.sampler,
         optimizer=optimizer,
         schedule=lambda step, epoch: lr,
-        plan=Plan(epochs=epochs, patience=patience, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds),
-        validate=lambda: {"languages": {"en": {"mR": next(left), "rsum": 6.0}}},
+        plan=TrainingPlan(
+            epochs=epochs, patience=patience, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds
+        ),
+        state=TrainingState("me"),
+        validate=lambda: Validation(next(left), {"mR": 6.0}),
         folder=folder,
-        identity="me",
-        resume=False,
     )
 
 

@@ -12,20 +12,23 @@ import torch
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.run import evaluate
 from lingvis.features.store import FeatureStore
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
-from lingvis.training.build import load_recipe
-from lingvis.training.lessons import find_lessons
-from lingvis.training.run import prepare, train
-from lingvis.training.start import vocabulary_sentences
-from lingvis.training.teachers import FOUND, _best
+from lingvis.model.stored import StoredImages
+from lingvis.terms import Origin
+from lingvis.training.prepare import prepare
+from lingvis.training.run import train
+from lingvis.training.sources.collect import collect_sentences
+from lingvis.training.sources.teachers import SENTENCES_PER_PICTURE, _best
+from lingvis.training.start.words import vocabulary_sentences
+from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
 
+from .origins import NO_PSEUDO, described, of
 from .test_one_language import SMALL
 
-ALONE = [*SMALL, "pseudo.weight=0.0", "training.epochs=1", "training.sampling.passes=2"]
+ALONE = [*SMALL, *NO_PSEUDO, "training.epochs=1", "training.sampling.passes=2"]
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +41,18 @@ def teachers(one_language: Path, tmp_path_factory: pytest.TempPathFactory) -> li
 
 def taught(teachers: list[Path], *more: str) -> list[str]:
     runs = ", ".join(f"'{run}'" for run in teachers)
-    distilled = ["pseudo.objective.name=distilled", "pseudo.objective.temperature=0.05"]
-    return [*ALONE, "pseudo.weight=0.5", f"pseudo.teachers=[{runs}]", *distilled, *more]
+    return [
+        *SMALL,
+        "training.epochs=1",
+        "training.sampling.passes=2",
+        "pseudo.name=teachers",
+        f"pseudo.runs=[{runs}]",
+        "terms.matching.weight=0.5",
+        "terms.pseudo.name=distillation",
+        "terms.pseudo.weight=0.5",
+        "terms.pseudo.temperature=0.05",
+        *more,
+    ]
 
 
 def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
@@ -47,43 +60,47 @@ def test_the_best_sentences_are_found_and_the_scores_are_the_mean(
     teachers: list[Path],
 ) -> None:
     opened = Dataset.open(one_language)
-    lessons = find_lessons(load_recipe("lingvis_sparse", taught(teachers)), opened, ["en", "de"])
-    assert lessons.taught is not None
-    models = [StoredEmbedder.open(Embedder.load(run, device="cpu"), opened) for run in teachers]
-    image_emb = [model.embed_images(lessons.images) for model in models]
+    sentences = collect_sentences(load_recipe("lingvis_sparse", taught(teachers)), opened, ["en", "de"])
+    assert sentences.teachers is not None
+    sources = [StoredImages.open(Embedder.load(run, device="cpu"), opened) for run in teachers]
+    image_emb = [source.encode(sentences.images) for source in sources]
     alone = opened.text_only()
-    for place in range(len(lessons.captions.images), len(lessons.images)):
+    for place in range(len(described(sentences)), len(sentences.images)):
         scores = {}
         for row in alone:
             said = [(lang, text) for lang, texts in row.captions.items() for text in texts]
             vectors = np.concatenate(
                 [
-                    model.embed_texts([text for _, text in said], [lang for lang, _ in said])
-                    for model in models
+                    source.model.encode_texts([text for _, text in said], [lang for lang, _ in said])
+                    for source in sources
                 ],
                 1,
             ).sum(axis=0)
             scores[row.id] = float(np.concatenate([each[place] for each in image_emb]) @ vectors) / float(
                 np.linalg.norm(vectors)
             )
-        best = sorted(scores, key=lambda each: -scores[each])[:FOUND]
+        best = sorted(scores, key=lambda each: -scores[each])[:SENTENCES_PER_PICTURE]
         expected = {(lang, text) for row in alone if row.id in best for lang, (text,) in row.captions.items()}
-        mine = np.flatnonzero(lessons.groups[lessons.pseudo :] == place) + lessons.pseudo
-        assert {(lessons.langs[n], lessons.texts[n]) for n in mine} == expected
+        found = sentences.rows(Origin.PSEUDO)
+        mine = found[sentences.groups[found] == place]
+        assert {(sentences.langs[n], sentences.texts[n]) for n in mine} == expected
         some = int(mine[0])
         wanted = np.mean(
             [
-                each[place] @ model.embed_texts([lessons.texts[some]], [lessons.langs[some]])[0]
-                for each, model in zip(image_emb, models, strict=True)
+                each[place] @ source.model.encode_texts([sentences.texts[some]], [sentences.langs[some]])[0]
+                for each, source in zip(image_emb, sources, strict=True)
             ]
         )
-        got = lessons.taught.images[place] @ lessons.taught.texts[lessons.taught.rows[some - lessons.pseudo]]
+        text = sentences.teachers.text_of[np.flatnonzero(found == some)[0]]
+        got = sentences.teachers.images[place] @ sentences.teachers.texts[text]
         assert got == pytest.approx(wanted, abs=1e-5)
 
 
 def test_the_highest_scores_come_first() -> None:
     scores = np.random.default_rng(0).permuted(np.tile(np.arange(4000, dtype=np.float32), (7, 1)), axis=1)
-    expected = [sorted(range(4000), key=lambda column: -row[column])[:FOUND] for row in scores]
+    expected = [
+        sorted(range(4000), key=lambda column: -row[column])[:SENTENCES_PER_PICTURE] for row in scores
+    ]
     assert _best(scores).tolist() == expected
     few = scores[:, :3]
     assert _best(few).tolist() == [sorted(range(3), key=lambda column: -row[column]) for row in few]
@@ -97,25 +114,31 @@ def test_a_step_has_one_found_sentence_a_picture_and_asks_for_the_teachers_score
     opened, store = Dataset.open(one_language), FeatureStore.open(one_language / "features" / "toy-grid")
     totals = []
     for weight in (0.5, 0.25):
-        values = taught(teachers, "training.precision=float32", f"pseudo.weight={weight}")
+        weights = [f"terms.matching.weight={1 - weight}", f"terms.pseudo.weight={weight}"]
+        values = taught(teachers, "training.precision=float32", *weights)
         recipe = load_recipe("lingvis_sparse", values)
-        _, task, sampler = prepare(recipe, opened, store, tmp_path, torch.device("cpu"))
+        run = prepare(recipe, opened, store, tmp_path, torch.device("cpu"))
+        task, sampler = run.task, run.sampler
         rows = sampler.epoch(0, 0)[0]
         with torch.no_grad():
             loss = task.eval().loss(rows, Clock())
         totals.append(float(loss.total))
-    lessons = find_lessons(recipe, opened, ["en", "de"])
-    found = rows[rows >= lessons.pseudo]
-    assert sorted(lessons.groups[found]) == list(range(len(lessons.captions.images), len(lessons.images)))
-    drawn = {tuple(each[each >= lessons.pseudo]) for n in range(4) for each in sampler.epoch(0, n)}
+    sentences = collect_sentences(recipe, opened, ["en", "de"])
+    found = rows[sentences.origin[rows] == Origin.PSEUDO]
+    assert sorted(sentences.groups[found]) == list(range(len(described(sentences)), len(sentences.images)))
+    drawn = {
+        tuple(each[sentences.origin[each] == Origin.PSEUDO]) for n in range(4) for each in sampler.epoch(0, n)
+    }
     assert len(drawn) > 1  # another one of the found sentences each time
-    images = np.unique(lessons.groups[found])
-    assert lessons.taught is not None
-    wanted = (
-        lessons.taught.images[images] @ lessons.taught.texts[lessons.taught.rows[found - lessons.pseudo]].T
-    )
+    images = np.unique(sentences.groups[found])
+    assert sentences.teachers is not None
+    texts = sentences.teachers.text_of[np.searchsorted(sentences.rows(Origin.PSEUDO), found)]
+    wanted = sentences.teachers.images[images] @ sentences.teachers.texts[texts].T
     with torch.no_grad():
-        image_emb, text_emb, _ = task._encode(found, images)
+        batch = task._batches.cut(rows)
+        step = task._encode(batch, Clock())
+        image_emb = step.image_emb[[batch.images.tolist().index(image) for image in images]]
+        text_emb = step.of(Origin.PSEUDO).text_emb
         own, others = image_emb @ text_emb.T / 0.05, torch.from_numpy(wanted) / 0.05
         missed = [-(others.softmax(dim) * own.log_softmax(dim)).sum(dim).mean() for dim in (0, 1)]
         distilled = float(torch.stack(missed).mean())
@@ -131,21 +154,21 @@ def test_a_taught_model_learns_and_is_loaded_again(
         tmp_path / "run",
         overrides=taught(teachers, "training.epochs=8"),
         device="cpu",
-    )
-    found = evaluate_runs([tmp_path / "run"], one_language, split="val", device="cpu")["languages"]
-    mean = sum(each["mR"] for each in found.values()) / len(found)
-    assert mean == pytest.approx(config["training"]["validation_mR"])
-    assert mean > sum(each["chance"] for each in found.values()) / len(found)
+    ).config
+    found = evaluate(tmp_path / "run", one_language, split="val", device="cpu").languages
+    mean = sum(each.mR for each in found.values()) / len(found)
+    assert mean == pytest.approx(config.training.validation_mR)
+    assert mean > sum(each.chance for each in found.values()) / len(found)
 
 
 def test_a_found_sentence_counts_once_for_the_vocabulary(one_language: Path, teachers: list[Path]) -> None:
     opened, recipe = Dataset.open(one_language), load_recipe("lingvis_sparse", taught(teachers))
-    lessons = find_lessons(recipe, opened, ["en", "de"])
-    texts, langs = vocabulary_sentences(recipe, opened, lessons)
-    behind = list(zip(lessons.texts[lessons.pseudo :], lessons.langs[lessons.pseudo :], strict=True))
+    sentences = collect_sentences(recipe, opened, ["en", "de"])
+    texts, langs = vocabulary_sentences(recipe, opened, sentences)
+    behind = of(sentences, Origin.PSEUDO)
     assert len(behind) > len(set(behind))  # the same for several pictures
     said = [pair for pair in zip(texts, langs, strict=True) if pair in behind and pair[1] == "en"]
-    people = list(zip(lessons.captions.texts, lessons.captions.langs, strict=True))
+    people = of(sentences, Origin.HUMAN)
     assert len(said) == len({pair for pair in behind if pair[1] == "en"}) + sum(p in behind for p in people)
 
 
@@ -158,17 +181,18 @@ def test_things_said_in_no_language_of_the_run_are_not_found(
         (folder / part).symlink_to(one_language / part)
     lines = (one_language / "text-only.jsonl").read_text(encoding="utf-8")
     foreign = "".join(
-        json.dumps({"id": f"f{n}", "captions": {"fr": ["un chien"]}}) + "\n" for n in range(2 * FOUND)
+        json.dumps({"id": f"f{n}", "captions": {"fr": ["un chien"]}}) + "\n"
+        for n in range(2 * SENTENCES_PER_PICTURE)
     )
     (folder / "text-only.jsonl").write_text(foreign + lines, encoding="utf-8")
     found = [
-        find_lessons(load_recipe("lingvis_sparse", taught(teachers)), Dataset.open(each), ["en", "de"])
+        collect_sentences(load_recipe("lingvis_sparse", taught(teachers)), Dataset.open(each), ["en", "de"])
         for each in (one_language, folder)
     ]
-    assert found[0].texts[found[0].pseudo :] == found[1].texts[found[1].pseudo :]
+    assert of(found[0], Origin.PSEUDO) == of(found[1], Origin.PSEUDO)
     (folder / "text-only.jsonl").write_text(foreign, encoding="utf-8")
     with pytest.raises(UserError, match=r"has none in en, de; add some to text-only\.jsonl"):
-        find_lessons(load_recipe("lingvis_sparse", taught(teachers)), Dataset.open(folder), ["en", "de"])
+        collect_sentences(load_recipe("lingvis_sparse", taught(teachers)), Dataset.open(folder), ["en", "de"])
 
 
 def test_a_teacher_needs_its_weights_and_one_vector_a_picture(
@@ -194,16 +218,11 @@ def test_a_teacher_needs_its_weights_and_one_vector_a_picture(
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["pseudo.objective.name=contrastive", "pseudo.objective.temperature=0.1"], "belong together"),
-        (["pseudo.teachers=[]"], "belong together"),
-        (["data.text_only=false", "training.sampling.text_only=0.0"], "find sentences without a picture"),
-        (["pseudo.weight=0.0"], "pseudo.weight is 0; set it above 0"),
-        (["pseudo.detections=global"], "leave one of them out"),
-        (
-            ["terms.sentences.objective.name=distilled", "terms.sentences.objective.temperature=0.1"],
-            "only captions of",
-        ),
-        (["pseudo.teachers=['nowhere']"], "nowhere"),
+        (["terms.pseudo.weight=0.0"], "no term learns from their scores"),
+        (["pseudo.runs=[]"], "names no teacher"),
+        (["data.text_only=false", "training.sampling.text_only=0.0"], "data.text_only is false"),
+        (["pseudo.name=detectors"], "unknown key pseudo.runs; allowed: detections"),
+        (["pseudo.runs=['nowhere']"], "nowhere"),
         (["data.languages=['en', 'de', 'zh']"], "does not know zh"),
     ],
 )

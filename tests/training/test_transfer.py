@@ -19,17 +19,18 @@ from lingvis.errors import UserError
 from lingvis.features.store import write_store
 from lingvis.model.embedder import Embedder
 from lingvis.text.alignment import prepare
-from lingvis.text.vectors.store import VECTORS, Origin, WordVectors, write_vectors
+from lingvis.text.vectors.store import VECTORS, VectorsOrigin, WordVectors, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.words.mapped import MappedWords
-from lingvis.training import run as train_module
+from lingvis.training import prepare as prepare_module
 from lingvis.training.loop import fit as loop
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
-from lingvis.training.sampling import CaptionSampler, CaptionTable
+from lingvis.training.sampling import CaptionSampler
 from lingvis.types import Clock
 
 from ..conftest import COLOURS, THINGS, make_toy_dataset
+from .tables import make_table
 
 DIM = 8
 GERMAN = {german.lower(): english for english, german in {**COLOURS, **THINGS}.items()} | {
@@ -63,7 +64,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     german = [word for word in GERMAN if word != "braun"]
     turned = np.stack([values[english.index(GERMAN[word])] for word in german]) @ turn.T.astype(np.float32)
     tables = {"en": WordTable(english, values), "de": WordTable(german, turned)}
-    origins = {lang: Origin(source="random", sentences=lang) for lang in tables}
+    origins = {lang: VectorsOrigin(source="random", sentences=lang) for lang in tables}
     write_vectors(folder / VECTORS / "captions", tables, origins, dict.fromkeys(tables, 0))
     (folder / "de-en.txt").write_text(
         "".join(f"{word}\t{GERMAN[word]}\n" for word in GERMAN), encoding="utf-8"
@@ -103,16 +104,14 @@ def test_frozen_tensors_stay_bit_by_bit_and_the_others_move(
 ) -> None:
     run = tmp_path / "run"
     options = begun_with(source) if recipe == "translator_t1" else fitted(dataset, source)
-    config = train(recipe, dataset, run, overrides=options)
+    config = train(recipe, dataset, run, overrides=options).config
     tensors = weights(run)
     image = [name for name in tensors if name.startswith("image.")]
     assert {"image.encoder.norm.running_mean", "image.encoder.norm.running_var"} < set(image)
     assert moved(run, source, image) == set()
     taken = [name for name in tensors if name.startswith(("text.encoder", "text.words.special"))]
     assert moved(run, source, taken) == set(taken)
-    assert (
-        config["image_fingerprint"] == json.loads((source / "config.json").read_text())["image_fingerprint"]
-    )
+    assert config.image_fingerprint == json.loads((source / "config.json").read_text())["image_fingerprint"]
     stored = WordVectors.open(dataset / VECTORS / "captions").table("de")
     own = Embedder.load(run).model.text.words
     assert isinstance(own, MappedWords)
@@ -120,9 +119,9 @@ def test_frozen_tensors_stay_bit_by_bit_and_the_others_move(
     vectors = own.vectors.detach().numpy()
     np.testing.assert_allclose(vectors[rows], prepare(stored.values), atol=1e-6)
     assert not vectors[own.words.index("braun")].any()
-    trained = config["parameters"]["training"]
+    trained = config.parameters["training"]
     frozen = sum(tensors[name].numel() for name in image if "running" not in name and "tracked" not in name)
-    assert trained == config["parameters"]["total"] - frozen - own.vectors.numel()
+    assert trained == config.parameters["total"] - frozen - own.vectors.numel()
 
 
 def test_statistics_of_a_batch_norm_that_is_trained_move(dataset: Path, source: Path, tmp_path: Path) -> None:
@@ -137,11 +136,11 @@ def test_what_is_taken_is_what_training_starts_from(
 ) -> None:
     started: list[dict[str, torch.Tensor]] = []
 
-    def stop(task: Any, *rest: Any) -> None:
+    def stop(task: Any, *rest: Any, **options: Any) -> None:
         started.append({name: tensor.clone() for name, tensor in task.model.state_dict().items()})
         raise Stopped
 
-    monkeypatch.setattr(loop, "_step", stop)
+    monkeypatch.setattr(loop, "training_step", stop)
     with pytest.raises(Stopped):
         train("translator_t2", dataset, tmp_path / "run", overrides=fitted(dataset, source))
     before = weights(source)
@@ -245,7 +244,7 @@ def test_the_vocabulary_is_that_of_the_drawn_captions(dataset: Path, tmp_path: P
 
 
 def test_an_epoch_of_few_captions_repeats_them() -> None:
-    table = CaptionTable(np.arange(10), np.zeros(10, np.int64), np.full(10, 5), images=10)
+    table = make_table(np.arange(10), np.zeros(10, np.int64), np.full(10, 5), images=10)
     sampler = CaptionSampler(captions=table, batch_size=4, least_steps=8)
     epoch = sampler.epoch(0, 0)
     assert len(epoch) == sampler.batch_count() == 9  # three passes of three batches
@@ -266,20 +265,20 @@ def test_a_killed_run_goes_on_without_fitting_again(
 ) -> None:
     options = fitted(dataset, source, "training.checkpoint_seconds=0")
     train("translator_t2", dataset, tmp_path / "whole", overrides=options)
-    run, go = tmp_path / "run", loop._step
+    run, go = tmp_path / "run", loop.seed_step
 
-    def die(*arguments: Any) -> None:
-        if any(isinstance(each, Clock) and each.step == 4 for each in arguments):
+    def die(seed: int, clock: Clock) -> None:
+        if clock.step == 4:
             raise Stopped
-        go(*arguments)
+        go(seed, clock)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "_step", die)
+        patched.setattr(loop, "seed_step", die)
         with pytest.raises(Stopped):
             train("translator_t2", dataset, run, overrides=options)
     assert (run / CHECKPOINT).exists()
     with monkeypatch.context() as patched:
-        patched.setattr(train_module, "fit_translator", lambda *_: pytest.fail("fitted again"))
+        patched.setattr(prepare_module, "fit_translator", lambda *_: pytest.fail("fitted again"))
         train("translator_t2", dataset, run, overrides=options, resume=True)
     assert moved(run, tmp_path / "whole", list(weights(run))) == set()
 
@@ -292,15 +291,15 @@ def test_a_run_is_not_resumed_with_another_beginning(
     shutil.copytree(source, first)
     shutil.copy(dataset / "de-en.txt", dictionary)
     options = [*begun_with(first), f"text.words.dictionary={dictionary}", "training.checkpoint_seconds=0"]
-    go = loop._step
+    go = loop.seed_step
 
-    def die(*arguments: Any) -> None:
-        if any(isinstance(each, Clock) and each.step == 2 for each in arguments):
+    def die(seed: int, clock: Clock) -> None:
+        if clock.step == 2:
             raise Stopped
-        go(*arguments)
+        go(seed, clock)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "_step", die)
+        patched.setattr(loop, "seed_step", die)
         with pytest.raises(Stopped):
             train("translator_t2", dataset, run, overrides=options)
     if changed == "model":
@@ -336,7 +335,7 @@ def problem(dataset: Path, folder: Path, recipe: str, options: Sequence[str]) ->
             "start.parts names 'text.encoder', but only this recipe has text.encoder.gru.",
         ),
         (["data.captions=1000"], "data.captions is 1000, but there are 19 training captions; lower it"),
-        (["data.languages=[]", "data.captions=1"], "none of those drawn is in"),
+        (["data.languages=[]", "data.captions=1"], "was drawn; raise it"),
         (["data.languages=[]"], "text.words.map = 'random' brings one language into the space of another"),
         (["text.words.vector_dim=5"], "text.words.vector_dim is 5 for 20 words, but the vectors are 20 x 8"),
     ],

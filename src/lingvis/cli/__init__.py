@@ -1,4 +1,4 @@
-"""Stage 13, the command line: thin verbs over library functions."""
+"""The last stage, the command line: each command parses, calls one library function and prints."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cyclopts import App
 
-# How torch says on a CPU and on a GPU that memory is used up.
+# How torch reports on a CPU and on a GPU that memory is used up.
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "CUDA out of memory")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the `lingvis` command."""
+    """Entry point of the `lingvis` command and of `python -m lingvis`."""
     from lingvis.cli.app import app
 
     run(app, arguments)
@@ -24,26 +24,27 @@ def run(app: App, arguments: Sequence[str] | None) -> None:
     """Run a command of `app`: bad input ends with one sentence and exit code 2."""
     from cyclopts import CycloptsError
 
+    from lingvis.cli.flags import with_flags
     from lingvis.errors import UserError
 
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except UserError as error:
-        _fail(str(error))
+        _fail(with_flags(str(error), app, arguments))
     except CycloptsError as error:
         _fail(f"{' '.join(str(error).split())} Try: {app.name[0]} --help")
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone: nothing to say
+        sys.stderr.close()  # the reader of our output has ended: nothing to report
         sys.exit(1)
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        _fail(f"{error.strerror or error}{where}; look at the path and the disk, and run the command again")
+        file = f" ({error.filename})" if error.filename else ""
+        _fail(f"{error.strerror or error}{file}; check the path and the disk, then run the command again")
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not any(sign in str(error) for sign in OUT_OF_MEMORY):
             raise
-        _fail("this needs more memory than there is; make batches, dimensions or the model smaller")
+        _fail("out of memory; use smaller batches, fewer dimensions or a smaller model")
     except KeyboardInterrupt:
-        print("lingvis: stopped; the same command goes on where it can", file=sys.stderr)
+        print("lingvis: stopped; run the same command again to continue where possible", file=sys.stderr)
         sys.exit(130)
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from lingvis.cli.options import Count, Device, Json, Seed
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from lingvis.text.alignment.report import AlignmentReport
 
 
 def align(
@@ -20,48 +24,44 @@ def align(
     *,
     out: Path,
     parallel: Path | None = None,
-    langs: Annotated[tuple[str, str] | None, Parameter(negative="")] = None,
+    langs: tuple[str, str] | None = None,
     method: Literal["rcsls", "procrustes"] = "rcsls",
     neighbours: Annotated[int, Parameter(validator=Number(gte=1, lte=1000))] = 10,
-    spectral: Annotated[bool, Parameter(negative="")] = False,
-    words: Annotated[int, Parameter(validator=Number(gte=1))] = 200_000,
+    spectral: Annotated[bool, Parameter(show_default=False)] = False,
+    words: Count = 200_000,
     held_out: Annotated[float, Parameter(validator=Number(gt=0, lt=1))] = 0.2,
-    seed: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
-    device: str | None = None,
-    json: bool = False,
+    seed: Seed = 0,
+    device: Device = None,
+    json: Json = False,
 ) -> None:
-    """Bring the word vectors of one language into the space of another, and say how well words find translations.
+    """Map the word vectors of one language into the space of another, and measure how well translations are found.
 
     Parameters
     ----------
     source: str
         The vectors to map: a .vec, .txt, .gz or .bin file, or stored vectors as DATASET/vectors/NAME:LANG.
     target: str
-        The vectors whose space they are mapped into, named likewise.
+        The vectors of the target space, named in the same way.
     dictionary: Path
-        From the source language into the target language: FreeDict's .index, MUSE's text or a .csv file.
+        Dictionary from the source into the target language: FreeDict's .index, MUSE's text or a .csv file.
     out: Path
         The folder to write: map.safetensors, source.vec, target.vec and report.json.
     parallel: Path
-        Instead of a dictionary: a dataset whose sentences in both languages tell which words belong together.
+        Instead of a dictionary: a dataset with parallel sentences, from which one is induced.
     langs: tuple[str, str]
-        With --parallel: the source and the target language, such as de fr.
+        With --parallel: source and target language, such as de fr.
     method: str
-        rcsls, which serves finding translations, or procrustes, a rotation.
+        rcsls, optimized to find translations, or procrustes, a rotation.
     neighbours: int
-        How many nearest words count as rivals, in RCSLS and in CSLS.
+        Number of nearest words that RCSLS and CSLS compare with.
     spectral: bool
-        Let RCSLS stretch no direction: singular values stay at 1 or below.
+        Keep the singular values of RCSLS at 1 or below, so that it stretches no direction.
     words: int
-        Take so many words of each language, the first ones.
+        Use only the first N words of each file.
     held_out: float
-        Share of the dictionary's words that measure the map and take no part in fitting it.
+        Share of the dictionary's words that measure the map and are not used to fit it.
     seed: int
-        Chooses those words.
-    device: str
-        cpu or cuda; a GPU is used when there is one.
-    json: bool
-        Print the report as JSON.
+        Chooses the words that are held out.
     """
     from lingvis.cli.output import print_json
     from lingvis.text.alignment.run import align as run
@@ -80,9 +80,9 @@ def align(
         device=device,
     )
     if json:
-        print_json(report)
+        print_json(report.as_json())
     else:
-        _tell(report, out)
+        _print(report, out)
 
 
 def _dictionary(
@@ -97,20 +97,17 @@ def _dictionary(
     if file is None and parallel is not None and langs is not None:
         return induced(parallel, langs)
     raise UserError(
-        "words need a dictionary or sentences to learn one from: name a dictionary file behind the vectors, or "
+        "alignment needs a dictionary or parallel sentences; name a dictionary file after the vectors, or "
         "give --parallel DATASET with --langs SOURCE TARGET, such as --langs de fr"
     )
 
 
-def _tell(report: Mapping[str, Any], out: Path) -> None:
+def _print(report: AlignmentReport, out: Path) -> None:
     from lingvis.cli.output import print_table
 
-    pairs = report["pairs"]
     print_table(
-        f"{pairs['fitted']} pairs fitted, {pairs['held_out_words']} other words asked: accuracy at 1 in %",
+        f"{report.fitted_pairs} pairs fitted, {report.held_out_words} held-out words: accuracy at 1 in %",
         ["map", "nearest", "CSLS", "seconds"],
-        [(name, row["nn"], row["csls"], row["seconds"]) for name, row in report["maps"].items()],
+        [(name, row.nn, row.csls, row.seconds) for name, row in report.maps.items()],
     )
-    print(
-        f"{out}: source.vec and target.vec are in one space, map.safetensors is the map of {report['method']}"
-    )
+    print(f"{out}: source.vec and target.vec are in one space, map.safetensors is the map of {report.method}")

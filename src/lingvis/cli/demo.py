@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from lingvis.cli.options import Json
+
+if TYPE_CHECKING:
+    from lingvis.demo.run import DemoReport
 
 PORT = 8000
 
 
-def demo(*, out: Path = Path("demo"), scenes: int = 3000, serve: bool = True, json: bool = False) -> None:
+def demo(
+    *,
+    out: Path = Path("demo"),
+    scenes: int = 3000,
+    serve: Annotated[bool, Parameter(negative="--no-serve")] = True,
+    json: Json = False,
+) -> None:
     """Make scenes, extract features, train, evaluate in 14 languages, index, search and show the page; offline.
 
     Parameters
     ----------
     out: Path
-        Folder for everything the demo makes; what is there already is not made again.
+        Folder for everything that the demo makes; finished steps are not repeated.
     scenes: int
-        Number of pictures; fewer are quicker, and teach the model less.
+        Number of pictures; fewer are faster, and the model learns less.
     serve: bool
-        Show the search page at a local address until Ctrl-C; otherwise a server is started, checked and ended.
-    json: bool
-        Print the report as JSON.
+        Show the search page at a local address until Ctrl-C; --no-serve starts a server, checks it and ends.
     """
     from lingvis.cli.output import print_json
     from lingvis.collection.collection import Collection
@@ -34,31 +45,31 @@ def demo(*, out: Path = Path("demo"), scenes: int = 3000, serve: bool = True, js
     except CheckError as error:
         sys.exit(f"lingvis: {error}")
     if json:
-        print_json(report)
+        print_json(report.as_json())
     else:
-        print_report(report)
+        print_report(report.evaluation)
         print(f"page of results: {out / PAGE}")
-        _print_questions(report)
+        _print_queries(report)
     if serve:
         from lingvis.serve.run import serve as show
 
         show(Collection.open(out / COLLECTION), port=_port())
     elif not json:
-        print(f"\nchecked through a server of its own: {', '.join(report['checked'])}")
+        print(f"\nchecked through its own server: {', '.join(report.checked)}")
 
 
-def _print_questions(report: dict[str, Any]) -> None:
-    print(f"\nquestions to {report['collection']['pictures']} scenes that the model was not trained on, with")
-    print("rank, score, picture and caption of the best answers (the search sees the pictures alone)")
-    for question in report["questions"]:
-        lang, detected = question["lang"], question["detected"]
-        print(f"\n{lang}  {question['text']}" + (f"  (taken for {detected})" if detected != lang else ""))
-        for hit in question["hits"]:
+def _print_queries(report: DemoReport) -> None:
+    print(f"\nqueries to {report.collection['pictures']} scenes that the model was not trained on, with")
+    print("rank, score, picture and caption of the best results (the search sees the pictures alone)")
+    for query in report.questions:
+        lang, detected = query["lang"], query["detected"]
+        print(f"\n{lang}  {query['text']}" + (f"  (detected as {detected})" if detected != lang else ""))
+        for hit in query["hits"]:
             print(f"  {hit['rank']}  {hit['score']:.4f}  {hit['path']}  {hit['caption']}")
 
 
 def _port() -> int:
-    """The usual port, or any free one where somebody else has it."""
+    """Return the usual port, or 0 for any free one if it is in use."""
     import socket
 
     with socket.socket() as probe:

@@ -7,59 +7,53 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-if TYPE_CHECKING:
-    from lingvis.data.detections import Detections
+from lingvis.cli.options import DatasetFolder, Device, Force, Json, Langs, Ray
 
-app = App(name="features", help="Turn pictures into stored feature vectors, once.")
+if TYPE_CHECKING:
+    from lingvis.data.detections import DetectionsManifest
+
+app = App(name="features", help="Turn pictures into stored feature vectors.")
 
 
 @app.command
 def extract(
-    dataset: Path,
+    dataset: DatasetFolder,
     /,
     *,
     backbone: str = "efficientnet-lite0",
     kind: Literal["global", "grid", "region"] = "grid",
     regions: Literal["crop", "pooled"] = "pooled",
     detections: str | None = None,
-    skip_broken: bool = False,
+    skip_broken: Annotated[bool, Parameter(show_default=False)] = False,
     batch_size: int = 32,
     name: str | None = None,
-    device: str | None = None,
-    ray: Annotated[list[str] | None, Parameter(consume_multiple=(0, 1), negative="")] = None,
-    json: bool = False,
+    device: Device = None,
+    ray: Ray = None,
+    json: Json = False,
 ) -> None:
-    """Extract features of all pictures of a dataset; goes on where an interrupted extraction stopped.
+    """Extract features of all pictures of a dataset; resumes an interrupted extraction.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder.
     backbone: str
-        efficientnet-lite0, -lite1, -lite2, timm:NAME or open_clip:ARCH/PRETRAINED.
+        efficientnet-lite0, efficientnet-lite1, efficientnet-lite2, timm:NAME or open_clip:ARCH/PRETRAINED.
     kind: str
-        One vector a picture, one a grid cell, or one a region of the rows or of `features detect`.
+        global: one vector per picture; grid: one per cell; region: one per detected region.
     regions: str
-        For kind region: run each box as a picture of its own, or pool the grid cells it covers.
+        For kind region: crop encodes each box as a picture; pooled takes the mean of the grid cells that it covers.
     detections: str
-        For kind region: the name of the detections to use, instead of the regions of the rows.
+        For kind region: the name of the detections to use instead of the regions of the rows.
     skip_broken: bool
-        List and leave out pictures that cannot be decoded, instead of stopping.
+        Skip and list pictures that cannot be decoded, instead of stopping.
     batch_size: int
-        Pictures that pass the backbone together.
+        Pictures per pass of the backbone.
     name: str
-        Name of the feature folder; BACKBONE-KIND by default.
-    device: str
-        cpu or cuda; a GPU is used when there is one.
-    ray: list[str]
-        Spread the work over a Ray cluster: this machine alone, or with an address (auto, HOST:PORT, ray://HOST:PORT).
-    json: bool
-        Print the manifest as JSON.
+        Name of the feature folder; by default BACKBONE-KIND.
     """
+    from lingvis.cli.cluster import connected
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
     from lingvis.features.extract import extract as run
-    from lingvis.ray.cluster import connected
     from lingvis.ray.extraction import ClusterEncoder
 
     opened = Dataset.open(dataset)
@@ -88,7 +82,7 @@ def extract(
 
 @app.command
 def detect(
-    dataset: Path,
+    dataset: DatasetFolder,
     /,
     *,
     detector: str,
@@ -97,37 +91,33 @@ def detect(
     most: int = 36,
     batch_size: int = 8,
     name: str = "regions",
-    force: bool = False,
-    json: bool = False,
+    force: Force = False,
+    json: Json = False,
 ) -> None:
-    """Look for things in all pictures of a dataset; goes on where an interrupted run stopped.
+    """Detect objects in all pictures of a dataset; resumes an interrupted detection.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder.
     detector: str
         tflite:FILE, onnx:FILE, torchvision:FILE, classifier:BACKBONE, coco:FILE, bottom-up:FILE or regions:FILE.
     labels: Path
-        Names of the classes, where the file of the detector has none: one a line, or JSON with COCO's categories.
+        Names of the classes, if the file of the detector has none: one per line, or JSON with COCO's categories.
     score: float
-        Leave out what the detector is less sure of.
+        Leave out regions with a lower score.
     most: int
-        Keep at most so many regions a picture, the surest.
+        Keep at most N regions per picture, those with the highest scores.
     batch_size: int
-        Pictures that are looked at together.
+        Pictures per pass of the detector.
     name: str
-        Name of the folder below detections/; `regions` is what features and pseudo captions use unasked.
+        Name of the folder below detections/; `regions` is the one that features and pseudo captions use by default.
     force: bool
-        Replace detections that were made in another way.
-    json: bool
-        Print the manifest as JSON.
+        Replace detections that were made with other options.
     """
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
     from lingvis.features.detect import detect as run
 
-    made = run(
+    manifest = run(
         Dataset.open(dataset),
         detector,
         labels=labels,
@@ -138,93 +128,87 @@ def detect(
         force=force,
     )
     if json:
-        print_json(made.model_dump(mode="json"))
+        print_json(manifest.model_dump(mode="json"))
         return
-    _print_detections(dataset / "detections" / name, made)
+    _print_detections(dataset / "detections" / name, manifest)
 
 
 @app.command
 def join(
-    dataset: Path,
+    dataset: DatasetFolder,
     /,
     *detections: str,
     name: str,
     wordnet: Path | None = None,
     most: int = 36,
-    force: bool = False,
-    json: bool = False,
+    force: Force = False,
+    json: Json = False,
 ) -> None:
-    """Put detections together: the regions of the first, and what the others name beside them.
+    """Join detections: the regions of the first, with the labels of the others beside them.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder.
     detections: str
         Names of the folders below detections/, such as `regions global`.
     name: str
-        Name of the folder for the outcome.
+        Name of the folder for the result.
     wordnet: Path
-        The folder of WordNet's files: a name that nobody writes gets a general one beside it, "Saluki dog".
+        The folder of WordNet's files: a rare label gets a general one beside it, as in "Saluki dog".
     most: int
-        Keep at most so many regions a picture, the surest.
+        Keep at most N regions per picture, those with the highest scores.
     force: bool
-        Replace detections that were made in another way.
-    json: bool
-        Print the manifest as JSON.
+        Replace detections that were made with other options.
     """
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
     from lingvis.pseudo.join import join as run
 
-    made = run(Dataset.open(dataset), detections, name=name, wordnet=wordnet, most=most, force=force)
+    manifest = run(Dataset.open(dataset), detections, name=name, wordnet=wordnet, most=most, force=force)
     if json:
-        print_json(made.model_dump(mode="json"))
+        print_json(manifest.model_dump(mode="json"))
         return
-    _print_detections(dataset / "detections" / name, made)
+    _print_detections(dataset / "detections" / name, manifest)
 
 
-def _print_detections(folder: Path, made: Detections) -> None:
-    print(f"{folder}: {made.regions} regions in {made.pictures} pictures, none in {made.empty} of them")
-    frequent = [f"{label} {count}" for label, count in list(made.labels.items())[:10]]
-    print(f"  {len(made.labels)} labels: {', '.join(frequent)}{' ...' if len(made.labels) > 10 else ''}")
-    for broken in made.broken:
+def _print_detections(folder: Path, manifest: DetectionsManifest) -> None:
+    print(
+        f"{folder}: {manifest.regions} regions in {manifest.pictures} pictures, none in {manifest.empty} of them"
+    )
+    frequent = [f"{label} {count}" for label, count in list(manifest.labels.items())[:10]]
+    print(
+        f"  {len(manifest.labels)} labels: {', '.join(frequent)}{' ...' if len(manifest.labels) > 10 else ''}"
+    )
+    for broken in manifest.broken:
         print(f"  broken, without regions: {broken.image}: {broken.reason}")
 
 
 @app.command
 def labels(
-    dataset: Path,
+    dataset: DatasetFolder,
     /,
     *,
-    dictionary: Annotated[list[str] | None, Parameter(negative="")] = None,
-    lang: Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")] = None,
+    dictionary: list[str] | None = None,
+    languages: Langs = None,
     detections: str | None = None,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
-    """Write the tables that translate labels, labels/LANG.csv, for pseudo captions in other languages.
+    """Write labels/LANG.csv, tables that translate labels, for pseudo captions in other languages.
 
-    Lines that a table has stay as they are, so that you can correct it; new labels are added.
+    Existing lines stay as they are, so that you can correct them; new labels are added.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder.
     dictionary: list[str]
-        LANG=FILE, a dictionary from English into the language, FreeDict's or MUSE's; once for each language.
-    lang: list[str]
-        The languages; all of the dataset by default.
+        LANG=FILE, a dictionary from English into the language, FreeDict's or MUSE's; once per language.
     detections: str
-        The name of the detections whose labels are meant.
-    json: bool
-        Print JSON.
+        The name of the detections whose labels to translate.
     """
     from lingvis.cli.output import print_json, print_table
     from lingvis.data.dataset import Dataset
     from lingvis.pseudo.label_tables import translate_labels
 
     tables = translate_labels(
-        Dataset.open(dataset), dictionaries=dictionary or [], languages=lang, detections=detections
+        Dataset.open(dataset), dictionaries=dictionary or [], languages=languages, detections=detections
     )
     if json:
         print_json([table.as_json() for table in tables])

@@ -1,28 +1,26 @@
-"""`lingvis recipes`: what can be trained."""
+"""`lingvis recipes`: the recipes to train."""
 
 from __future__ import annotations
 
 from cyclopts import App
 
+from lingvis.cli.options import Json
+
 app = App(name="recipes", help="List and show the recipes that come with lingvis.")
 
 
 @app.command(name="list")
-def list_recipes(*, json: bool = False) -> None:
-    """List the built-in recipes.
-
-    Parameters
-    ----------
-    json: bool
-        Print JSON instead of a table.
-    """
+def list_recipes(*, json: Json = False) -> None:
+    """List the built-in recipes."""
     from lingvis.cli.output import print_json, print_table
     from lingvis.recipes.library import recipe_names
-    from lingvis.training.build import load_recipe
+    from lingvis.training.validate import load_recipe
 
     recipes = [load_recipe(name) for name in recipe_names()]
     if json:
-        print_json([{"name": each.name, "summary": each.summary, "source": each.source} for each in recipes])
+        print_json(
+            [{"name": recipe.name, "summary": recipe.summary, "source": recipe.source} for recipe in recipes]
+        )
     else:
         print_table(
             "recipes", ["name", "summary", "source"], [(r.name, r.summary, r.source) for r in recipes]
@@ -31,7 +29,7 @@ def list_recipes(*, json: bool = False) -> None:
 
 @app.command
 def show(name: str, /) -> None:
-    """Print the whole recipe, commented TOML to copy and change.
+    """Print a recipe as commented TOML, to copy and change.
 
     Parameters
     ----------
@@ -39,7 +37,7 @@ def show(name: str, /) -> None:
         A built-in recipe or a .toml file.
     """
     from lingvis.recipes.library import recipe_text
-    from lingvis.training.build import load_recipe
+    from lingvis.training.validate import load_recipe
 
     load_recipe(name)
     print(recipe_text(name), end="")

@@ -8,43 +8,36 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from lingvis.cli.options import CollectionPlace, Device, SearchModel
 from lingvis.errors import UserError
-
-Flag = Parameter(negative="")
 
 
 def serve(
-    collection: str,
+    collection: CollectionPlace,
     /,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
     token_file: Path | None = None,
-    no_auth: Annotated[bool, Flag] = False,
-    model: Path | None = None,
-    device: str | None = None,
+    no_auth: Annotated[bool, Parameter(show_default=False)] = False,
+    model: SearchModel = None,
+    device: Device = None,
 ) -> None:
-    """Show a collection on a search page and answer programs, until Ctrl-C.
+    """Serve a search page and an HTTP API for a collection, until Ctrl-C.
 
     Parameters
     ----------
-    collection: str
-        The collection.
     host: str
-        Address to listen at; any but this machine's own needs a token or --no-auth.
+        Address to listen on; any other than 127.0.0.1 needs a token or --no-auth.
     port: int
-        Port to listen at; 0 takes any free one.
+        Port to listen on; 0 takes any free one.
     token: str
-        What others must know to search; other users of this machine can see it here, so prefer a file.
+        The secret that clients must send; other users of this machine can see it here, so prefer a file.
     token_file: Path
-        A file that holds the token; the environment's LINGVIS_TOKEN is taken otherwise.
+        A file with the token; without one, the environment variable LINGVIS_TOKEN is used.
     no_auth: bool
-        Let everybody search who can reach the host.
-    model: Path
-        A model folder with the same image side as the one that filled the collection.
-    device: str
-        cpu or cuda; a GPU is used when there is one.
+        Let everybody search who can reach the host, without a token.
     """
     from lingvis.collection.collection import Collection
     from lingvis.serve.run import serve as run

@@ -8,68 +8,60 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from lingvis.cli.options import DatasetWithFeatures, Device, Json, Seed
+
 
 def suggest(
-    dataset: Path,
+    dataset: DatasetWithFeatures,
     /,
     *,
     count: Annotated[int, Parameter(name=["--count", "-n"], validator=Number(gte=1))],
     features: str | None = None,
     model: Path | None = None,
     lang: str | None = None,
-    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 0,
+    seed: Seed = 0,
     out: Path | None = None,
     page: Path | None = None,
-    device: str | None = None,
-    json: bool = False,
+    device: Device = None,
+    json: Json = False,
 ) -> None:
-    """Say which pictures of split train to annotate next: typical ones of every kind that has no captions yet.
+    """Suggest pictures of split train to annotate next: typical ones of every kind that has no captions yet.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder, with features extracted.
     count: int
-        How many pictures; all that have no captions where these are fewer.
+        Number of pictures to suggest.
     features: str
-        The stored features by which pictures are alike; by default the model's, or the only ones.
+        The stored features that similarity is measured on; by default the model's, or the only ones.
     model: Path
-        A run: of like pictures, those come first that it is unsure of.
+        Rank similar pictures by the uncertainty of this model.
     lang: str
-        Pictures without captions in this language; by default those without any.
+        Suggest pictures without captions in this language; by default those without any.
     seed: int
-        Another seed groups the pictures in another way.
+        Starts the grouping of the pictures.
     out: Path
-        Write the names to this file, one a line, instead of printing them; for data.annotated.
+        Write the names to this file, one per line, instead of printing them; for data.annotated.
     page: Path
         Write a page with the pictures and the reasons to this HTML file.
-    device: str
-        cpu or cuda; a GPU is used when there is one.
-    json: bool
-        Print names, scores and reasons as JSON.
     """
-    import sys
-
     from lingvis.cli.output import print_json
     from lingvis.data.dataset import Dataset
     from lingvis.files import write_text
+    from lingvis.progress import note
     from lingvis.suggestion.page import write_page
     from lingvis.suggestion.run import suggest as find
 
     opened = Dataset.open(dataset)
-    found = find(opened, count, features=features, model=model, lang=lang, seed=seed, device=device)
-    if found.candidates < count:
-        print(
-            f"note: only {found.candidates} pictures are without captions; these are all of them",
-            file=sys.stderr,
-        )
+    suggestions = find(opened, count, features=features, model=model, lang=lang, seed=seed, device=device)
+    if suggestions.candidates < count:
+        note(f"only {suggestions.candidates} pictures are without captions; these are all of them")
     if out is not None:
-        write_text(out, found.lines())
+        write_text(out, suggestions.lines())
     if page is not None:
-        write_page(page, found, opened.images_dir)
+        write_page(page, suggestions, opened.images_dir)
     if json:
-        print_json(found.as_json())
+        print_json(suggestions.as_json())
     elif out is None:
-        print(found.lines(), end="")
+        print(suggestions.lines(), end="")
     else:
-        print(f"{out}: {len(found.pictures)} of {found.candidates} pictures without captions")
+        print(f"{out}: {len(suggestions.pictures)} of {suggestions.candidates} pictures without captions")

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from lingvis.cli.options import Count, DatasetFolder, Json, Langs, Seed
+
 if TYPE_CHECKING:
-    from lingvis.text.vectors.run import Made
+    from lingvis.text.vectors.run import VectorsResult
 
 app = App(name="vectors", help="Train word vectors on the captions, or import published ones.")
 
@@ -18,85 +20,71 @@ Size = Annotated[int, Parameter(validator=Number(gte=1, lte=4096))]
 
 @app.command
 def train(
-    dataset: Path,
+    dataset: DatasetFolder,
     /,
     *,
     name: str = "captions",
     dim: Size = 300,
-    epochs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
-    lang: Annotated[list[str] | None, Parameter(negative="")] = None,
-    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 0,
-    json: bool = False,
+    epochs: Count | None = None,
+    languages: Langs = None,
+    seed: Seed = 0,
+    json: Json = False,
 ) -> None:
     """Train subword vectors on the training captions and the text-only sentences, once.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder.
     name: str
         Name of the folder below DATASET/vectors.
     dim: int
         Size of a vector.
     epochs: int
-        Passes over the sentences; by default 3 to 15, the fewer the more sentences a language has.
-    lang: list[str]
-        Languages to train, all of the dataset by default.
+        Passes over the sentences; by default 3 to 15, fewer for more sentences.
     seed: int
-        Another seed gives other vectors.
-    json: bool
-        Print the manifest as JSON.
+        Starts the training.
     """
     from lingvis.text.vectors.run import train as run
 
-    _tell(run(dataset, name=name, dim=dim, epochs=epochs, languages=lang or [], seed=seed), json)
+    _print(run(dataset, name=name, dim=dim, epochs=epochs, languages=languages or [], seed=seed), json)
 
 
 @app.command(name="import")
 def import_(
-    dataset: Path,
+    dataset: DatasetFolder,
     name: str,
     /,
     *files: str,
     dim: Size | None = None,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
-    """Keep the vectors that the dataset needs out of published files: fastText .vec and .bin, word2vec text, .gz.
+    """Import the vectors of the dataset's words from published files: fastText .vec and .bin, word2vec text, .gz.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder.
     name: str
         Name of the folder below DATASET/vectors.
     files: str
-        LANG=FILE for each language, such as de=cc.de.300.vec.gz fr=cc.fr.300.bin.
+        LANG=FILE per language, such as de=cc.de.300.vec.gz fr=cc.fr.300.bin.
     dim: int
         Reduce the vectors of each language to this size by PCA.
-    json: bool
-        Print the manifest as JSON.
     """
     from lingvis.text.vectors.run import import_ as run
 
-    _tell(run(dataset, name=name, files=_pairs(files), dim=dim), json)
+    _print(run(dataset, name=name, files=_pairs(files), dim=dim), json)
 
 
 @app.command
-def show(dataset: Path, /, *, json: bool = False) -> None:
+def show(dataset: DatasetFolder, /, *, json: Json = False) -> None:
     """List the stored word vectors of a dataset.
 
     Parameters
     ----------
-    dataset: Path
-        The dataset folder.
-    json: bool
-        Print the manifests as JSON.
     """
     from lingvis.cli.output import print_json, print_table
     from lingvis.data.dataset import captions_file
     from lingvis.text.vectors.store import VECTORS, WordVectors, names
 
-    captions_file(dataset)  # says so when this is no dataset
+    captions_file(dataset)  # raises if this is no dataset
     stored = [WordVectors.open(dataset / VECTORS / name) for name in names(dataset)]
     if json:
         print_json({vectors.path.name: vectors.manifest.model_dump(mode="json") for vectors in stored})
@@ -130,14 +118,14 @@ def _pairs(files: tuple[str, ...]) -> dict[str, Path]:
     return pairs
 
 
-def _tell(made: Made, json: bool) -> None:
+def _print(made: VectorsResult, json: bool) -> None:
     from lingvis.cli.output import print_json
 
     manifest = made.vectors.manifest
     if json:
         print_json({"changed": made.changed, **manifest.model_dump(mode="json", exclude_none=True)})
         return
-    state = "written" if made.changed else "up to date, delete the folder to make it anew"
+    state = "written" if made.changed else "up to date; delete the folder to make it again"
     print(f"{made.vectors.path}: {state}; {manifest.dim} dimensions")
     for lang, entry in manifest.languages.items():
         without = f", {entry.missing} without a vector" if entry.missing else ""

@@ -1,1 +1,1 @@
-"""Stage 11, collections: vectors, pictures and what is known of them, searchable in every language of a model."""
+"""Stage 11, collections: pictures and their embeddings, searchable in every language of a model."""

@@ -1,4 +1,4 @@
-"""What a collection has to know of a model: its fingerprints, and its picture side in single steps."""
+"""The bond between a collection and a model: fingerprints, and whether the two fit."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Any
 
 from torch import nn
 
-from lingvis.collection.stores.contract import Header
+from lingvis.arrays import Floats
+from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError
-from lingvis.features.encode import POOLED, PictureEncoder
+from lingvis.features.encode import PictureEncoder
 from lingvis.features.pictures import Decoded
-from lingvis.model.embedder import Embedder, Floats
+from lingvis.model.embedder import Embedder
 
 
 def describe(embedder: Embedder, run: Path) -> Header:
-    """The header of a collection filled by this model."""
+    """Return the header of a collection that this model fills."""
     if not embedder.inner_product:
         raise UserError(
             f"model {embedder.name} compares by a similarity that no index can serve; train one with "
-            "similarity.name=cosine, and put its first results in order with this one: lingvis search ... --rerank RUN"
+            "similarity.name=cosine, and re-rank its first results with this one: lingvis search ... --rerank RUN"
         )
     return Header(
         dim=embedder.dim,
@@ -34,48 +35,56 @@ def describe(embedder: Embedder, run: Path) -> Header:
 
 
 def image_fingerprint(embedder: Embedder) -> str:
-    """Hash of all that shapes a picture's embedding: the image side, and the features it takes."""
+    """Return a hash of all that shapes a picture's embedding: the image side, and the features it takes."""
     image = [embedder.model.image_fingerprint(), _features(embedder)]
     return hashlib.sha256(json.dumps(image, sort_keys=True).encode()).hexdigest()
 
 
-def _features(embedder: Embedder) -> dict[str, Any]:
-    """Those that a model takes, whatever their folder is called."""
-    return {key: value for key, value in embedder.features.items() if key != "name"}
-
-
-def check(collection: str, stored: Header, model: Header) -> None:
-    """Refuse a model with another image side than the one that filled the collection."""
+def check_image_side(collection: str, stored: Header, model: Header) -> None:
+    """Reject a model whose image side is not the one that filled the collection."""
     if stored.image_fingerprint != model.image_fingerprint:
         raise UserError(
             f"collection {collection} was filled by {stored.model} (image side {stored.image_fingerprint[:12]}), but "
-            f"{model.model} has another image side ({model.image_fingerprint[:12]}); use the former, or embed all "
+            f"{model.model} has another image side ({model.image_fingerprint[:12]}); use the former, or encode all "
             f"pictures again with: lingvis index {collection} FOLDER... --model {model.model} --rebuild"
         )
 
 
-class PictureSide:
+def same_captions(stored: str, other: str) -> bool:
+    """Return whether captions that one text side encoded are valid for another, given both text fingerprints.
+
+    A language may have been added to either: all languages that both know must be the same.
+    """
+    (base, *added), (other_base, *other_added) = stored.split(" "), other.split(" ")
+    first, second = (dict(lang.split("=") for lang in listed) for listed in (added, other_added))
+    return base == other_base and all(first[lang] == second[lang] for lang in first.keys() & second.keys())
+
+
+class ImageSide:
     """Decoded pictures -> embeddings, with the backbone that the model was trained on."""
 
     def __init__(self, embedder: Embedder) -> None:
         features = embedder.features
         self._embedder = embedder
-        self._encoder = PictureEncoder(
-            embedder.backbone, kind=features["kind"], regions=features["regions"] or POOLED
-        )
+        self._encoder = PictureEncoder(embedder.backbone, kind=features.kind, regions=features.region_mode)
         self.preprocessing = self._encoder.preprocessing
 
     def __call__(self, pictures: Sequence[Decoded]) -> Floats:
-        """One view each -> float32 [pictures, dim]."""
+        """Encode pictures of one view each; returns float32 [pictures, dim]."""
         sets = self._encoder.encode(pictures, len(pictures)) if pictures else []
         return self._embedder.encode_features([encoded.values for encoded in sets])
 
 
+def _features(embedder: Embedder) -> dict[str, Any]:
+    """Return the description of the features that a model takes, whatever their folder is called."""
+    return embedder.features.model_dump(mode="json", exclude={"name"})
+
+
 def _text_fingerprint(embedder: Embedder) -> str:
-    """Of the model's own text side, then of each language that was added: "HASH cs=HASH"; see `same_captions`."""
-    own = _digest(json.dumps(embedder.trained), embedder.model.text)
-    added = [f"{lang}={_digest(lang, each.branch)}" for lang, each in embedder.added.items()]
-    return " ".join([own, *added])
+    """Return the hash of the text side, then one per added language: "HASH cs=HASH"; see `same_captions`."""
+    base = _digest(json.dumps(embedder.trained), embedder.model.text)
+    added = [f"{lang}={_digest(lang, language.branch)}" for lang, language in embedder.added.items()]
+    return " ".join([base, *added])
 
 
 def _digest(start: str, module: nn.Module) -> str:

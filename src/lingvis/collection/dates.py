@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import date, datetime, time
 
-YEARS = 1800, 2200  # engines count from 1970 on in steps that do not reach much further
+YEARS = 1800, 2200  # engines count microseconds from 1970 on, which limits the range
 
 
 def from_moment(text: str) -> datetime:
-    """The moment from which on; of a mere date the first of the day."""
+    """Parse the start of a period; a date alone means the start of that day."""
     return _parse(text, time.min)
 
 
 def up_to_moment(text: str) -> datetime:
-    """The moment up to which; of a mere date the last of the day."""
+    """Parse the end of a period; a date alone means the end of that day."""
     return _parse(text, time.max)
 
 

@@ -9,16 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lingvis.collection.stores.contract import Filter
+from lingvis.collection.stores.records import Filter
 
 Condition = tuple[str, str, Any]
 COMPARE = {">=": pc.greater_equal, "<=": pc.less_equal, "=": pc.equal, "starts_with": pc.starts_with}
 
 
 def conditions(where: Filter) -> list[Condition]:
-    """(column, comparison, value) that all have to hold."""
+    """Return the conditions (column, comparison, value) that all must hold."""
     folder = os.path.join(os.path.realpath(where.folder), "") if where.folder is not None else None
-    wanted: list[Condition] = [
+    every: list[Condition] = [
         ("path", "starts_with", folder),
         ("date", ">=", where.after),
         ("date", "<=", where.before),
@@ -26,16 +26,16 @@ def conditions(where: Filter) -> list[Condition]:
         ("size", "<=", where.max_size),
         ("format", "=", where.format.lower() if where.format is not None else None),
     ]
-    return [condition for condition in wanted if condition[2] is not None]
+    return [condition for condition in every if condition[2] is not None]
 
 
 def to_sql(where: Filter) -> str | None:
-    """The SQL of a filter; None when all rows pass."""
+    """Return a filter as SQL; None if all rows pass."""
     return " AND ".join(_clause(*condition) for condition in conditions(where)) or None
 
 
 def to_mask(where: Filter, rows: pa.Table) -> pa.ChunkedArray | None:
-    """Which rows pass, bool [rows]; None when all do."""
+    """Return which rows pass, bool [rows]; None if all do."""
     mask = None
     for column, comparison, value in conditions(where):
         holds = COMPARE[comparison](rows[column], value)
@@ -44,7 +44,7 @@ def to_mask(where: Filter, rows: pa.Table) -> pa.ChunkedArray | None:
 
 
 def quote(text: str) -> str:
-    """A string in SQL."""
+    """Return a string literal in SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

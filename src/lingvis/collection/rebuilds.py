@@ -1,47 +1,104 @@
-"""A collection that gets another model while it is asked."""
+"""Collections that get another model while they are being searched: detected here, and opened again."""
 
 from __future__ import annotations
 
-from lingvis.collection.stores.contract import Header
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from lingvis.collection.binding import same_captions
+from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError
+
+if TYPE_CHECKING:
+    from lingvis.collection.collection import Collection
+
+T = TypeVar("T")
+log = logging.getLogger("lingvis.collection")
+SECONDS_BETWEEN_TRIES = 10.0
 
 
 class UnavailableError(UserError):
-    """The store cannot answer, whatever it is asked."""
+    """The store cannot answer any query now."""
 
 
 class RebuiltError(UnavailableError):
-    """The collection has another model since it was opened."""
+    """The collection has got another model since it was opened."""
 
 
-def check_rebuilt(collection: str, ours: Header | None, now: Header) -> None:
-    """Refuse answers of a collection that another image side has filled; ours: of the model that asks, once loaded."""
-    if ours is not None and now.image_fingerprint != ours.image_fingerprint:
+def check_rebuilt(collection: str, model: Header | None, stored: Header) -> None:
+    """Raise RebuiltError if another image side has filled the collection; model: None before it is loaded."""
+    if model is not None and stored.image_fingerprint != model.image_fingerprint:
         raise RebuiltError(f"collection {collection} was rebuilt with another model; open it again")
 
 
-def is_newer(ours: Header | None, now: Header) -> bool:
-    """Whether the collection has gone over to another text side: a language was added, say."""
-    return ours is not None and now.text_fingerprint not in ("", ours.text_fingerprint)
+def is_newer(model: Header | None, stored: Header) -> bool:
+    """Return whether the collection has taken over another text side, for instance with a new language."""
+    return model is not None and stored.text_fingerprint not in ("", model.text_fingerprint)
 
 
-def check_captions(collection: str, ours: Header, now: Header, *, follows: bool) -> None:
-    """Captions can only be compared with words of the same text side; follows: the model is the collection's own."""
-    if follows and is_newer(ours, now):
+def check_captions(collection: str, model: Header, stored: Header, *, follows: bool) -> None:
+    """Raise if words of this model cannot be compared with the stored captions; follows: it is the collection's own."""
+    if follows and is_newer(model, stored):
         raise RebuiltError(f"collection {collection} has a newer model; open it again")
-    if not same_captions(now.text_fingerprint, ours.text_fingerprint):
-        state = "were" if now.text_fingerprint else "are being"
+    if not same_captions(stored.text_fingerprint, model.text_fingerprint):
+        state = "were" if stored.text_fingerprint else "are being"
         raise UserError(
-            f"the captions of collection {collection} {state} embedded by another text side; bring them up to date "
-            f"with: lingvis index {collection} FOLDER... --model {now.model if follows else ours.model}"
+            f"the captions of collection {collection} {state} encoded by another text side; bring them up to date "
+            f"with: lingvis index {collection} FOLDER... --model {stored.model if follows else model.model}"
         )
 
 
-def same_captions(stored: str, ours: str) -> bool:
-    """Whether captions that one text side embedded are good for another: a language may have been added to either.
+class LiveCollection:
+    """A collection for a process that runs for long: it is opened again in the background when its model changes.
 
-    Text fingerprints are made in index/model.py: the model's own side first, then LANG=HASH of added languages.
+    prepare: loads what the first query would otherwise wait for.
     """
-    (own, *some), (other, *more) = stored.split(" "), ours.split(" ")
-    one, two = (dict(each.split("=") for each in listed) for listed in (some, more))
-    return own == other and all(one[lang] == two[lang] for lang in one.keys() & two.keys())
+
+    def __init__(self, collection: Collection, prepare: Callable[[Collection], None]) -> None:
+        self.current = collection
+        self._prepare = prepare
+        self._opening = threading.Lock()
+        self._next_try = 0.0
+
+    def ask(self, action: Callable[[Collection], T]) -> T:
+        """Run an action on the collection as it is now.
+
+        Raises RebuiltError while another model is being loaded. Other errors of the store are retried once, because a
+        rebuild takes away the table that is being read.
+        """
+        try:
+            return self._ask_once(action)
+        except RebuiltError:
+            raise
+        except (UnavailableError, OSError, RuntimeError):
+            return self._ask_once(action)
+
+    def _ask_once(self, action: Callable[[Collection], T]) -> T:
+        collection = self.current
+        try:
+            result = action(collection)
+        except RebuiltError:
+            self._open_again()
+            raise
+        if collection.outdated:  # it can still be searched until the new model is loaded
+            self._open_again()
+        return result
+
+    def _open_again(self) -> None:
+        """Start a thread that opens the collection again, one at a time: loading a model takes seconds."""
+        if time.monotonic() >= self._next_try and self._opening.acquire(blocking=False):
+            threading.Thread(target=self._reopen, name="reopen", daemon=True).start()
+
+    def _reopen(self) -> None:
+        try:
+            collection = self.current.reopened()
+            self._prepare(collection)
+            self.current = collection
+        except Exception as error:
+            self._next_try = time.monotonic() + SECONDS_BETWEEN_TRIES
+            log.error("the collection cannot be opened again: %s", error)
+        finally:
+            self._opening.release()

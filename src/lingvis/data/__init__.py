@@ -1,0 +1,1 @@
+"""Stage 1, data: files -> rows of pictures with captions in many languages."""

@@ -1,30 +1,28 @@
-"""What detectors saw in the pictures of a dataset: detections/<name>/ with regions.jsonl and manifest.json."""
+"""Stored detections of a dataset: detections/<name>/ with regions.jsonl and manifest.json."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lingvis.data.rows import Region
+from lingvis.data.rows import PictureProblem, Region
 from lingvis.errors import UserError
+from lingvis.strict import StrictModel, explain
 
-REGIONS = "regions"  # the folder that features and pseudo captions use when none is named
+REGIONS = "regions"  # the folder that features and pseudo captions use by default
 FILE, MANIFEST = "regions.jsonl", "manifest.json"
-# What a detector is called that put others together: joined:regions/global.
+# Kinds of detector names for joined detections, as in joined:regions/global.
 JOINED, JOINED_WITH_WORDNET = "joined", "joined with WordNet"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class DetectionOrigin(StrictModel):
+    """The detector, its settings and the pictures; equal origins mean equal detections.
 
-
-class DetectionOrigin(_Strict):
-    """What the regions were made of, and how; equal origins mean equal detections.
-
-    made_of: digests of the detector's files. pictures: a digest of the names and sizes of the pictures.
+    made_of: digests of the detector's files. pictures: digest of the names and sizes of the pictures.
     """
 
     detector: str
@@ -34,15 +32,8 @@ class DetectionOrigin(_Strict):
     pictures: str
 
 
-class BrokenDetection(_Strict):
-    """A picture in which nothing could be looked for, and why."""
-
-    image: str
-    reason: str
-
-
-class Detections(_Strict):
-    """manifest.json of a folder of detections; labels: how many regions have each, the most frequent first."""
+class DetectionsManifest(StrictModel):
+    """manifest.json of a folder of detections; labels: label -> number of regions, most frequent first."""
 
     format: Literal[1]
     lingvis: str
@@ -51,11 +42,11 @@ class Detections(_Strict):
     empty: int
     regions: int
     labels: dict[str, int]
-    broken: tuple[BrokenDetection, ...]
+    broken: tuple[PictureProblem, ...]
 
 
-class Seen(BaseModel):
-    """A line of regions.jsonl; what else a row of captions.jsonl has is passed over."""
+class RegionsRow(BaseModel):
+    """A line of regions.jsonl; other keys are ignored, so that captions.jsonl can be read too."""
 
     model_config = ConfigDict(frozen=True)
     image: str
@@ -63,23 +54,23 @@ class Seen(BaseModel):
 
 
 def read_detections(folder: Path, images: Sequence[str]) -> dict[str, tuple[Region, ...]]:
-    """The regions of each of the pictures; every one must have been looked at."""
+    """The regions of each picture; raises if the detections lack one of the pictures."""
     if not (folder / MANIFEST).is_file():
         raise UserError(f"no detections at {folder}; make them with: {_command(folder)}")
-    found = read_regions(folder / FILE)
-    missing = [image for image in images if image not in found]
+    regions = read_regions(folder / FILE)
+    missing = [image for image in images if image not in regions]
     if missing:
         raise UserError(
-            f"detections {folder} lack {len(missing)} of the pictures, {missing[0]} among them; bring them up to date "
+            f"detections {folder} lack {len(missing)} of the pictures, {missing[0]} among them; update them "
             f"with: {_command(folder)}"
         )
-    return {image: found[image] for image in images}
+    return {image: regions[image] for image in images}
 
 
-def read_manifest(folder: Path) -> Detections:
-    """What a folder of detections says about itself."""
+def read_manifest(folder: Path) -> DetectionsManifest:
+    """The manifest of a folder of detections."""
     try:
-        return Detections.model_validate_json((folder / MANIFEST).read_bytes())
+        return DetectionsManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
         raise UserError(
             f"{folder / MANIFEST} is missing, damaged or of another version; delete {folder} and detect again"
@@ -88,43 +79,40 @@ def read_manifest(folder: Path) -> Detections:
 
 def read_regions(file: Path) -> dict[str, tuple[Region, ...]]:
     """Picture -> its regions, from lines of JSON with `image` and `regions`."""
-    found: dict[str, tuple[Region, ...]] = {}
+    regions: dict[str, tuple[Region, ...]] = {}
     number = 0
     try:
         with file.open("rb") as lines:
             for line in lines:
                 number += 1
                 if line.strip():
-                    seen = Seen.model_validate_json(line)
-                    found[seen.image] = seen.regions
+                    row = RegionsRow.model_validate_json(line)
+                    regions[row.image] = row.regions
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}; detect again") from error
     except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
         raise UserError(
-            f"{file}, line {number}: {where + ': ' if where else ''}{problem['msg']}; a line is "
+            f"{file}, line {number}: {explain(error.errors()[0])}; a line looks like "
             f'{{"image": "a.jpg", "regions": [{{"label": "dog", "score": 0.9, "box": [x0, y0, x1, y1]}}]}}'
         ) from error
-    return found
+    return regions
 
 
 def to_line(image: str, regions: Sequence[Region]) -> str:
-    """A line of regions.jsonl, without its end."""
-    return Seen(image=image, regions=tuple(regions)).model_dump_json(exclude_none=True)
+    """A line of regions.jsonl, without line feed."""
+    return RegionsRow(image=image, regions=tuple(regions)).model_dump_json(exclude_none=True)
 
 
-def counted(regions: Mapping[str, Sequence[Region]]) -> dict[str, int]:
-    """How many regions have each label, the most frequent first."""
-    counts: dict[str, int] = {}
-    for found in regions.values():
-        for region in found:
-            if region.label is not None:
-                counts[region.label] = counts.get(region.label, 0) + 1
+def count_labels(regions: Mapping[str, Sequence[Region]]) -> dict[str, int]:
+    """Label -> number of regions that have it, most frequent first."""
+    counts = Counter(
+        region.label for found in regions.values() for region in found if region.label is not None
+    )
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _command(folder: Path) -> str:
+    """The command that makes the detections of a folder."""
     dataset = folder.parent.parent
     if (folder / MANIFEST).is_file():
         origin = read_manifest(folder).origin

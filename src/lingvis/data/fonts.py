@@ -1,4 +1,4 @@
-"""A font that has the characters of a text, from what the machine has installed."""
+"""Finds an installed font that has the characters of a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import ImageFont
 
 @lru_cache(maxsize=1)
 def _fonts() -> tuple[Path, ...]:
-    """DejaVu Sans, which comes with matplotlib (Latin, Greek, Cyrillic, Arabic), then those of the system."""
+    """DejaVu Sans, which matplotlib contains (Latin, Greek, Cyrillic, Arabic), then the fonts of the system."""
     import matplotlib
     from matplotlib.font_manager import findSystemFonts
 
@@ -19,14 +19,14 @@ def _fonts() -> tuple[Path, ...]:
 
 
 def _plainness(font: Path) -> tuple[bool, str]:
-    """Regular faces before bold, italic and the like."""
+    """Sort key: regular faces before bold, italic and similar ones."""
     name = font.stem.lower()
     return any(word in name for word in ("bold", "italic", "oblique", "light", "mono", "thin")), name
 
 
 @lru_cache(maxsize=512)
 def _characters(font: Path) -> frozenset[int]:
-    """Code points a font can draw; none when the file cannot be read."""
+    """The code points that a font can draw; empty if the file cannot be read."""
     from matplotlib.ft2font import FT2Font
 
     try:
@@ -47,7 +47,7 @@ def default() -> Path:
 
 
 def covering(text: str) -> Path | None:
-    """The font that has most characters of the text; None when none has at least half of them."""
+    """The font that has most characters of the text; None if no font has at least half of them."""
     wanted = {ord(character) for character in text if not character.isspace()}
     best, most = None, len(wanted) / 2
     for font in _fonts():

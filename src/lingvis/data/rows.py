@@ -1,4 +1,4 @@
-"""One row of a dataset: an image, its split, its captions by language, and what else is known of it."""
+"""Rows of a dataset: an image, its split, its captions by language, translations and regions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import re
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
+
+from lingvis.strict import StrictModel, explain
 
 SPLITS = ("train", "val", "test")
 Split = Literal["train", "val", "test"]
 
-# BCP-47, the part of it that names written languages: language, script, region, variants.
+# The part of BCP-47 that names written languages: language, script, region, variants.
 LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?(-[a-z0-9]{5,8})*")
 
 
@@ -35,7 +37,7 @@ def _box(box: tuple[float, float, float, float]) -> tuple[float, float, float, f
 
 
 def _relative(name: str) -> str:
-    # One spelling a picture: "./a.jpg" and "b//a.jpg" would slip past the check for duplicates.
+    # One spelling per picture: "./a.jpg" and "b//a.jpg" would escape the check for duplicates.
     if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name:
         raise ValueError(f"bad image name {name!r}, use a path relative to images/ with / between folders")
     return name
@@ -47,12 +49,8 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Box = Annotated[tuple[Number, Number, Number, Number], AfterValidator(_box)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class Region(_Strict):
-    """A part of the picture: box in pixels [x0, y0, x1, y1], and what a person or a detector says it is."""
+class Region(StrictModel, strict=True):
+    """A part of a picture: box in pixels [x0, y0, x1, y1], and the label that a person or a detector gave it."""
 
     box: Box
     label: str | None = None
@@ -60,7 +58,7 @@ class Region(_Strict):
     score: Number | None = None
 
 
-class Row(_Strict):
+class Row(StrictModel, strict=True):
     """An image with its captions.
 
     captions: any number of sentences by language. parallel: sentences that are translations of one another.
@@ -68,35 +66,42 @@ class Row(_Strict):
 
     image: Annotated[str, AfterValidator(_relative)]
     split: Split
-    captions: dict[Language, tuple[Sentence, ...]] = {}
-    parallel: dict[Language, Sentence] = {}
+    captions: dict[Language, tuple[Sentence, ...]] = Field(default_factory=dict)
+    parallel: dict[Language, Sentence] = Field(default_factory=dict)
     regions: tuple[Region, ...] = ()
 
     def to_json(self) -> str:
-        """The row as one line of captions.jsonl; empty optional keys are left out."""
+        """The row as one line of captions.jsonl, without empty optional keys."""
         values = self.model_dump(exclude_none=True)
         kept = {key: value for key, value in values.items() if value or key in ("image", "split", "captions")}
         return json.dumps(kept, ensure_ascii=False)
 
 
-class TextRow(_Strict):
+class TextRow(StrictModel, strict=True):
     """Sentences about one picture that is not in the dataset, one row of text-only.jsonl."""
 
     id: str
-    captions: dict[Language, tuple[Sentence, ...]] = {}
-    parallel: dict[Language, Sentence] = {}
+    captions: dict[Language, tuple[Sentence, ...]] = Field(default_factory=dict)
+    parallel: dict[Language, Sentence] = Field(default_factory=dict)
+
+
+class PictureProblem(StrictModel):
+    """A picture that cannot be used, and why."""
+
+    image: str
+    reason: str
 
 
 AnyRow = TypeVar("AnyRow", Row, TextRow)
 
 
 def parse_row(line: str) -> tuple[Row | None, list[str]]:
-    """One line of captions.jsonl -> the row, or None and every problem found in it."""
+    """One line of captions.jsonl -> the row, or None and all its problems."""
     return _parse(line, Row)
 
 
 def parse_text_row(line: str) -> tuple[TextRow | None, list[str]]:
-    """One line of text-only.jsonl -> the row, or None and every problem found in it."""
+    """One line of text-only.jsonl -> the row, or None and all its problems."""
     return _parse(line, TextRow)
 
 
@@ -108,18 +113,18 @@ def _parse(line: str, kind: type[AnyRow]) -> tuple[AnyRow | None, list[str]]:
     except RecursionError:
         return None, ["bad JSON: too many nested brackets"]
     except ValueError:
-        return None, ["bad JSON: a number of too many digits"]
+        return None, ["bad JSON: a number with too many digits"]
     if not isinstance(value, dict):
         first = next(iter(kind.model_fields))
         return None, [f'expected an object like {{"{first}": ...}}, got {type(value).__name__}']
     try:
         return kind.model_validate_json(line), []
     except ValidationError as error:
-        return None, explain(error, kind)
+        return None, row_problems(error, kind)
 
 
 def named_image(line: str) -> str | None:
-    """The image a faulty line speaks of, where that much can be read."""
+    """The image of an invalid line, or None if it cannot be read."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -128,29 +133,24 @@ def named_image(line: str) -> str | None:
     return image if isinstance(image, str) else None
 
 
-def explain(error: ValidationError, kind: type[BaseModel] = Row) -> list[str]:
-    """Every problem of a row as a sentence part that names the place in the row."""
-    return [_explain(problem, kind) for problem in error.errors()]
+def row_problems(error: ValidationError, kind: type[BaseModel] = Row) -> list[str]:
+    """Every problem of a row as a clause that names the place in the row."""
+    return [_row_problem(problem, kind) for problem in error.errors()]
 
 
-def _explain(problem: Any, row: type[BaseModel]) -> str:
+def _row_problem(problem: Any, row: type[BaseModel]) -> str:
     parts = [str(part) for part in problem["loc"] if part != "[key]"]
     where = ".".join(part if part.isprintable() else ascii(part)[1:-1] for part in parts)
-    kind, got = problem["type"], problem.get("input")
+    kind = problem["type"]
     if kind == "missing":
-        return f"key {where!r} is missing"
+        return explain(problem, where=f"key {where!r}")
     if kind == "extra_forbidden":
         allowed = (Region if len(parts) > 1 else row).model_fields
         return f"unknown key {where!r}; allowed: {', '.join(allowed)}"
-    if kind == "json_invalid":  # what the json module lets through, such as half of a surrogate pair
+    if kind == "json_invalid":  # the json module accepts more, such as half of a surrogate pair
         return f"bad JSON: {problem['ctx']['error']}"
     if kind == "literal_error":
-        return f"unknown split {got!r}; allowed: {', '.join(SPLITS)}"
-    if kind == "value_error":
+        return f"unknown split {problem['input']!r}; allowed: {', '.join(SPLITS)}"
+    if kind == "value_error":  # our own checks say what was got themselves
         return f"{where}: {problem['ctx']['error']}"
-    return f"{where}: {problem['msg'][0].lower()}{problem['msg'][1:]}, got {_short(got)}"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    return explain(problem, where=where)

@@ -1,4 +1,4 @@
-"""A contact sheet: sample pictures of each split with captions under them, as one PNG."""
+"""Contact sheets: sample pictures of each split with their captions, as one PNG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageOps
 
 from lingvis.data import fonts
 from lingvis.data.dataset import Dataset
-from lingvis.data.images import open_image
+from lingvis.data.images import decode_upright, open_image
 from lingvis.data.rows import SPLITS, Row
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
@@ -20,8 +20,8 @@ TILE = 230  # side of a picture in pixels
 GAP = 18
 TEXT, LINE, HEADING = 13, 18, 20  # font size and line height of captions, font size of headings
 TAG = 34  # width of the column of language codes
-LINES = 3  # lines of a caption before it is cut
-BETWEEN = 4  # room between captions
+LINES = 3  # number of lines of a caption before it is cut
+BETWEEN = 4  # space between captions
 PAPER, INK, GREY, FRAME, RED = "#ffffff", "#1c1e21", "#6b7280", "#eef0f3", "#b42318"
 
 
@@ -38,10 +38,10 @@ def contact_sheet(
     languages: Sequence[str] | None = None,
     seed: int = 0,
 ) -> None:
-    """Write a PNG with rows x columns sample pictures of each split and the first captions of each.
+    """Write a PNG with rows x columns sample pictures of each split, each with its first captions.
 
-    A picture shows at most `captions` languages, taken in turn from tile to tile so that all of them appear;
-    `languages` limits them. A picture that cannot be read is a marked tile. The same seed gives the same sheet.
+    A picture has captions in at most `captions` languages, which rotate from tile to tile so that all of them
+    appear; `languages` limits them. A picture that cannot be read becomes a marked tile. A seed gives the same sheet.
     """
     if not dataset.images_dir.is_dir():
         raise UserError(f"{dataset.path} has stored features only and no pictures to show")
@@ -54,11 +54,11 @@ def contact_sheet(
     draw_random = random.Random(seed)
     sections = []
     for split in SPLITS:
-        found = [row for row in dataset.rows if row.split == split]
-        if found:
-            places = sorted(draw_random.sample(range(len(found)), min(rows * columns, len(found))))
-            label = f"{split}   {len(found):,} images"
-            sections.append((label, [found[place] for place in places]))
+        in_split = [row for row in dataset.rows if row.split == split]
+        if in_split:
+            places = sorted(draw_random.sample(range(len(in_split)), min(rows * columns, len(in_split))))
+            label = f"{split}   {len(in_split):,} images"
+            sections.append((label, [in_split[place] for place in places]))
     sheet = _Sheet(dataset, chosen, columns, captions)
     image = sheet.draw(sections)
     with atomic_file(Path(path)) as temporary:
@@ -70,7 +70,7 @@ class _Sheet:
         self.dataset, self.languages, self.columns, self.captions = dataset, languages, columns, captions
 
     def draw(self, sections: Sequence[tuple[str, list[Row]]]) -> Image.Image:
-        """All sections one below the other."""
+        """All sections, one below the other."""
         bands = [self._band(label, found) for label, found in sections]
         width = GAP + self.columns * (TILE + GAP)
         page = Image.new("RGB", (width, GAP + sum(band.height for band in bands)), PAPER)
@@ -102,15 +102,15 @@ class _Sheet:
         return band
 
     def _captions(self, row: Row, place: int) -> _Texts:
-        """The wrapped first captions in the languages whose turn it is."""
-        here = [lang for lang in self.languages if row.captions.get(lang)]
-        start = place * self.captions % len(here) if here else 0
-        turn = (here[start:] + here[:start])[: self.captions]
+        """The wrapped first captions of a tile, in the languages of its turn."""
+        available = [lang for lang in self.languages if row.captions.get(lang)]
+        start = place * self.captions % len(available) if available else 0
+        turn = (available[start:] + available[:start])[: self.captions]
         result = []
-        for lang in sorted(turn, key=here.index):
+        for lang in sorted(turn, key=available.index):
             text = " ".join(row.captions[lang][0].split())
             font = fonts.covering(text)
-            shown = text if font else "(no font here for this script)"
+            shown = text if font else "(no font for this script)"
             result.append((lang, font, _wrap(shown, font or fonts.default())))
         return result
 
@@ -126,7 +126,7 @@ def _write(canvas: ImageDraw.ImageDraw, left: int, top: int, texts: _Texts) -> N
         face, ink = fonts.load(font or fonts.default(), TEXT), INK if font else GREY
         from_right = _from_right("".join(lines))
         for line in lines:
-            # One baseline for all scripts: fonts differ in how far they reach above it.
+            # All scripts share one baseline: fonts differ in their height above it.
             x, anchor = (left + TILE, "rs") if from_right else (left + TAG, "ls")
             canvas.text((x, top + LINE - 4), line, font=face, fill=ink, anchor=anchor)
             top += LINE
@@ -140,7 +140,7 @@ def _from_right(text: str) -> bool:
 
 
 def _wrap(text: str, font: Path) -> list[str]:
-    """Break at spaces, or anywhere in scripts without them, into at most LINES lines of a tile's width."""
+    """Break at spaces, or anywhere in scripts without spaces, into at most LINES lines of a tile's width."""
     face, room = fonts.load(font, TEXT), TILE - TAG
     lines: list[str] = []
     rest = text
@@ -161,12 +161,11 @@ def _wrap(text: str, font: Path) -> list[str]:
 
 
 def _tile(file: Path) -> Image.Image:
-    """A picture inside a square, decoded no larger than needed; a marked square when it cannot be read."""
+    """A picture inside a square, decoded no larger than needed; a marked square if it cannot be read."""
     tile = Image.new("RGB", (TILE, TILE), FRAME)
     try:
         with open_image(file) as opened:
-            opened.draft("RGB", (TILE, TILE))
-            picture = ImageOps.exif_transpose(opened).convert("RGB")
+            picture = decode_upright(opened, TILE / max(opened.size))
         picture = ImageOps.contain(picture, (TILE, TILE))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         canvas = ImageDraw.Draw(tile)

@@ -1,4 +1,4 @@
-"""Few annotations: which captions are learnt from when not all are, and which pictures are left without."""
+"""Sparse annotation: training on a part of the captions, with the captions of other images withheld."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.data.dataset import Captions
 from lingvis.errors import UserError
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class SparseSplit:
-    """captions: what is left of the annotation; without: names of the pictures whose captions were put away."""
+    """captions: those to train on; without: names of the images whose captions are withheld."""
 
     captions: Captions
     without: list[str]
 
 
 def draw_captions(captions: Captions, count: int, seed: int) -> Captions:
-    """So many of the captions, 0 for all, and their images; fewer are among more of the same seed."""
+    """`count` of the captions (0: all) and their images; with one seed, a smaller draw is part of a larger one."""
     if not count:
         return captions
     if count > len(captions.texts):
@@ -36,17 +34,17 @@ def draw_captions(captions: Captions, count: int, seed: int) -> Captions:
     missing = sorted(set(captions.langs) - set(drawn.langs))
     if missing:
         raise UserError(
-            f"data.captions is {count}, and none of those drawn is in {', '.join(missing)}; "
+            f"data.captions is {count}, and no caption in {', '.join(missing)} was drawn; "
             "raise it, or name fewer data.languages"
         )
     return drawn
 
 
 def draw_sparse(captions: Captions, *, images: float, per_image: int, seed: int) -> SparseSplit:
-    """A share of the images with up to `per_image` captions each in every language, 0 for all; drawn by `seed`.
+    """The share `images` of the images, each with up to `per_image` captions per language (0: all), drawn by `seed`.
 
-    Images are shuffled once and cut (Huang et al. 2019, Sec. 4.1), and so are the captions of an image in a
-    language: a smaller share, or fewer captions, of the same seed are always among the larger.
+    Images are shuffled once and cut (Huang et al. 2019, Sec. 4.1), and so are the captions of an image in one
+    language: with one seed, a smaller share or fewer captions are always part of the larger draw.
     """
     generator = np.random.default_rng(seed)
     order = generator.permutation(len(captions.images))
@@ -65,19 +63,19 @@ def draw_sparse(captions: Captions, *, images: float, per_image: int, seed: int)
 
 
 def named_images(captions: Captions, file: Path) -> SparseSplit:
-    """All captions of the images that a file names, one a line."""
+    """All captions of the images that a file names, one image per line."""
     try:
         lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(
-            f"data.annotated names {file}, which cannot be read ({error}); give a text file with one image a line"
+            f"data.annotated names {file}, which cannot be read ({error}); name a text file with one image per line"
         ) from error
     place = {image: number for number, image in enumerate(captions.images)}
     named = [line for line in lines if line]
     unknown = [image for image in named if image not in place]
     if unknown or not named:
         problem = f"{unknown[0]!r}, which has no training captions" if unknown else "no image"
-        raise UserError(f"{file} names {problem}; name images of split train, one a line")
+        raise UserError(f"{file} names {problem}; name images of split train, one per line")
     kept = np.unique([place[image] for image in named])
     return _split(captions, kept, np.flatnonzero(np.isin(captions.image_of, kept)))
 
@@ -88,7 +86,7 @@ def _split(captions: Captions, images: Ints, rows: Ints) -> SparseSplit:
 
 
 def _only(captions: Captions, images: Ints, rows: Ints) -> Captions:
-    """Some of the images, ascending, and captions of theirs."""
+    """The captions with some of the images (ascending numbers) and some of their sentences."""
     return Captions(
         [captions.images[image] for image in images],
         [captions.texts[row] for row in rows],
@@ -98,7 +96,7 @@ def _only(captions: Captions, images: Ints, rows: Ints) -> Captions:
 
 
 def _place_in_group(groups: Ints) -> Ints:
-    """How many earlier entries have the same value."""
+    """For each entry, the number of earlier entries with the same value."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))

@@ -1,0 +1,1 @@
+"""Stage 13, the demo: the whole path on built-in data, offline."""

@@ -1,4 +1,4 @@
-"""Does a server answer as its collection does? Asked over HTTP, like any program."""
+"""Compare the answers of a server with its collection, over HTTP, as any program would."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from urllib.parse import urlencode
 
 from lingvis import __version__
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.contract import Hit
+from lingvis.collection.stores.records import Hit
 from lingvis.demo.server import CheckError
 
 SECONDS = 60
 RESULTS = 10
-TOLERANCE = 1e-4  # of a score: another number of threads adds up in another order
+TOLERANCE = 1e-4  # of a score: another number of threads adds in another order
 SHOWN = 200  # characters of a wrong answer
 
 
 def check_server(port: int, collection: Collection, texts: Sequence[str]) -> list[str]:
-    """Compare health, numbers, searches, similar pictures, files and the page; returns what was found right."""
+    """Compare health, numbers, searches, similar pictures, files and the page; returns the names of these checks."""
     server = _Server(port)
     try:
         _same("/api/health", server.json("/api/health"), {"status": "ok", "version": __version__})
@@ -33,13 +33,13 @@ def check_server(port: int, collection: Collection, texts: Sequence[str]) -> lis
         _check_picture(server, collection, best)
         files = _check_page(server)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise CheckError(f"the server gave an answer of another form than it should ({error!r})") from error
+        raise CheckError(f"the server gave an answer of an unexpected form ({error!r})") from error
     searches = f"{len(texts)} searches"
     return ["health", "collection", searches, "similar", "thumbnail", "picture", f"page with {files} files"]
 
 
 class _Server:
-    """Past any proxy that the environment names: the server is on this machine."""
+    """Requests to a server on this machine, without any proxy that the environment names."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -67,7 +67,7 @@ def _check_numbers(server: _Server, collection: Collection) -> None:
     got, numbers, model = server.json("/api/collection"), collection.statistics(), collection.model
     expected = {
         "pictures": numbers.pictures,
-        "notes": numbers.notes,
+        "notes": numbers.captions,
         "bytes": numbers.bytes,
         "formats": numbers.formats,
         "model": model.name,
@@ -81,8 +81,8 @@ def _check_numbers(server: _Server, collection: Collection) -> None:
 def _check_search(server: _Server, collection: Collection, text: str) -> None:
     where = f"/api/search for {text!r}"
     answer = server.json("/api/search", q=text, k=RESULTS)
-    asked = {"text": text, "lang": collection.language_of(text), "detected": True}
-    _same(where, answer["queries"], [asked])
+    query = {"text": text, "lang": collection.language_of(text), "detected": True}
+    _same(where, answer["queries"], [query])
     _same_hits(where, answer["hits"], collection.search(text, k=2 * RESULTS))
 
 
@@ -91,13 +91,13 @@ def _check_picture(server: _Server, collection: Collection, hit: Hit) -> None:
     similar = server.json(f"{item}/similar", k=RESULTS)["hits"]
     _same_hits(f"{item}/similar", similar, collection.similar(hit.id, k=2 * RESULTS))
     if server.get(f"{item}/thumbnail") != collection.thumbnail(hit.id):
-        raise CheckError(f"the server gives another thumbnail of {hit.path} than the collection holds")
+        raise CheckError(f"the server gives a thumbnail of {hit.path} that differs from the collection's")
     if server.get(f"{item}/picture") != Path(hit.path).read_bytes():
-        raise CheckError(f"the server gives something else than the file {hit.path}")
+        raise CheckError(f"the server gives something other than the file {hit.path}")
 
 
 def _check_page(server: _Server) -> int:
-    """The number of files that the page names; all of them must be there."""
+    """Return the number of files that the page names; all of them must exist."""
     files = re.findall(r'(?:src|href)="(/static/[^"]+)"', server.get("/").decode())
     if not any(name.endswith(".js") for name in files):
         raise CheckError("the server gives a page without its script at /")
@@ -112,16 +112,19 @@ def _same(where: str, got: Any, expected: Any) -> None:
 
 
 def _same_hits(where: str, got: Sequence[Any], expected: Sequence[Hit]) -> None:
-    """The best of those expected; pictures of all but the same score may change places, with later ones too."""
+    """Compare results; pictures of nearly the same score may change places, also with later ones."""
     best = expected[:RESULTS]
     _same(f"{where} as ranks", [hit["rank"] for hit in got], [hit.rank for hit in best])
     scores = {hit.id: hit.score for hit in expected}
-    for hit, own in zip(got, best, strict=True):
-        score, known = hit["score"], scores.get(hit["id"])
-        if known is None or max(abs(score - known), abs(score - own.score)) > TOLERANCE:
+    for hit, expected_hit in zip(got, best, strict=True):
+        score, expected_score = hit["score"], scores.get(hit["id"])
+        if (
+            expected_score is None
+            or max(abs(score - expected_score), abs(score - expected_hit.score)) > TOLERANCE
+        ):
             raise CheckError(
-                f"the server gives {hit['path']} with score {score:.4f} as result {own.rank} at {where}; "
-                f"{own.path} with {own.score:.4f} was expected"
+                f"the server gives {hit['path']} with score {score:.4f} as result {expected_hit.rank} at {where}; "
+                f"{expected_hit.path} with {expected_hit.score:.4f} was expected"
             )
 
 

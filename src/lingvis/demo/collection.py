@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 
 from lingvis.collection.binding import describe
+from lingvis.collection.collection import Collection
 from lingvis.collection.stores.open import open_store, store_exists
-from lingvis.collection.writer.indexer import IndexReport, index_folders
+from lingvis.collection.writer.indexer import IndexReport
 from lingvis.data.dataset import Dataset
 from lingvis.files import atomic_folder
 from lingvis.model.embedder import Embedder
@@ -16,9 +17,9 @@ CAPTIONS_IN = "en"
 
 
 def gather(dataset: Dataset, folder: Path) -> None:
-    """Copy the val and test pictures into a folder for each, with a caption that names all they show beside them.
+    """Copy the val and test pictures into a folder each, with a caption that names all they show beside them.
 
-    Searching compares with the pictures alone; the captions let a reader judge what was found.
+    Search compares with the pictures alone; the captions let a reader judge the results.
     """
     if folder.is_dir():
         return
@@ -29,20 +30,14 @@ def gather(dataset: Dataset, folder: Path) -> None:
             copy = temporary / row.split / row.image
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(dataset.images_dir / row.image, copy)
-            note = copy.with_suffix(f".{CAPTIONS_IN}.txt")
-            note.write_text(row.parallel[CAPTIONS_IN] + "\n", encoding="utf-8")
+            caption = copy.with_suffix(f".{CAPTIONS_IN}.txt")
+            caption.write_text(row.parallel[CAPTIONS_IN] + "\n", encoding="utf-8")
 
 
 def fill(collection: Path, pictures: Path, run: Path, *, device: str | None = None) -> IndexReport:
-    """Index what is new; all of it where another model, or a demo in another place, has filled the collection."""
-    return index_folders(
-        collection,
-        [pictures],
-        model=run,
-        prune=True,
-        rebuild=not _filled_by(collection, run, device),
-        device=device,
-    )
+    """Index new pictures; all of them if another model, or a demo in another place, has filled the collection."""
+    rebuild = not _filled_by(collection, run, device)
+    return Collection(collection, model=run, device=device).add([pictures], prune=True, rebuild=rebuild)
 
 
 def _filled_by(collection: Path, run: Path, device: str | None) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +14,48 @@ from lingvis.collection.collection import Collection
 from lingvis.data.scenes import make_scenes
 from lingvis.demo.check import check_server
 from lingvis.demo.collection import fill, gather
-from lingvis.demo.questions import ask, example_questions
+from lingvis.demo.queries import example_queries, run_query
 from lingvis.demo.server import serving
-from lingvis.evaluation.run import evaluate_runs
+from lingvis.evaluation.result import Report
+from lingvis.evaluation.run import evaluate
 from lingvis.features.extract import extract
 from lingvis.hardware import describe_hardware
-from lingvis.model.folder import is_artifact
-from lingvis.training.build import load_recipe
+from lingvis.model.folder import is_model_folder
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
+from lingvis.training.validate import load_recipe
 
 RECIPE = "demo"
 PAGE = Path("page", "index.html")  # below the demo's folder, like the others
 PICTURES, COLLECTION = Path("unseen"), Path("scenes.lv")
 
 
-def run_demo(
-    out: Path, *, scenes: int = 3000, device: str | None = None, check: bool = False
-) -> dict[str, Any]:
-    """Do every step whose result is not there yet; returns the test report, with the seconds of each step.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoReport:
+    """The results of the demo's steps; checked: the facts that a server confirmed, none without a check."""
 
-    check: serve the collection for a moment, and compare what the server answers with the collection itself.
+    evaluation: Report
+    collection: dict[str, int]
+    questions: list[dict[str, Any]]
+    checked: list[str]
+    seconds: dict[str, float]
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs: the report of the evaluation, and the rest beside it."""
+        return {
+            **self.evaluation.as_json(),
+            "collection": self.collection,
+            "questions": self.questions,
+            **({"checked": self.checked} if self.checked else {}),
+            "seconds": self.seconds,
+            "hardware": describe_hardware(),
+        }
+
+
+def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None, check: bool = False) -> DemoReport:
+    """Run every step whose result does not exist yet; returns the test report, with the seconds per step.
+
+    check: start a server for a moment, and compare its answers with the collection itself.
     """
     recipe = load_recipe(RECIPE)
     run, collection = out / "model", out / COLLECTION
@@ -42,28 +64,34 @@ def run_demo(
         dataset = make_scenes(out / "scenes", scenes=scenes)
     with _step("features", seconds):
         extract(dataset, kind=recipe.data.features.rsplit("-", 1)[1], device=device)
-    if not is_artifact(run):
+    if not is_model_folder(run):
         with _step("train", seconds):
             train(RECIPE, dataset.path, run, resume=(run / CHECKPOINT).exists(), device=device)
     with _step("evaluate", seconds):
-        report = evaluate_runs([run], dataset.path, page=out / PAGE, device=device)
+        measured = evaluate(run, dataset.path, page=out / PAGE, device=device)
     with _step("index", seconds):
         gather(dataset, out / PICTURES)
         indexed = fill(collection, out / PICTURES, run, device=device)
     with _step("search", seconds):
         opened = Collection.open(collection, device=device)
-        questions = example_questions(dataset)
-        report["collection"] = {"pictures": indexed.pictures, "added": indexed.added}
-        report["questions"] = [ask(opened, question, out / PICTURES) for question in questions]
+        queries = example_queries(dataset)
+        answers = [run_query(opened, query, out / PICTURES) for query in queries]
+    checked = []
     if check:
         with _step("check", seconds), serving(collection, device=device) as port:
-            report["checked"] = check_server(port, opened, [question.text for question in questions])
-    return {**report, "seconds": seconds, "hardware": describe_hardware()}
+            checked = check_server(port, opened, [query.text for query in queries])
+    return DemoReport(
+        evaluation=measured,
+        collection={"pictures": indexed.pictures, "added": indexed.added},
+        questions=answers,
+        checked=checked,
+        seconds=seconds,
+    )
 
 
 @contextlib.contextmanager
 def _step(name: str, seconds: dict[str, float]) -> Iterator[None]:
-    """Say what is being done, and note how long it took."""
+    """Print the name of a step, and record how long it took."""
     print(f"demo: {name} ...", file=sys.stderr, flush=True)
     start = time.monotonic()
     yield

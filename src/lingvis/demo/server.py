@@ -1,4 +1,4 @@
-"""A server process for a moment, as a user would start it."""
+"""A server process for a short time, as a user would start it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SECONDS_TO_START, SECONDS_TO_END = 120, 15
 
 
 class CheckError(Exception):
-    """The server is not there, or answers otherwise than it should; says in a sentence what is wrong."""
+    """The server does not answer, or answers wrongly; the message says what is wrong."""
 
 
 @contextlib.contextmanager
 def serving(collection: Path, *, device: str | None = None) -> Iterator[int]:
-    """Run `lingvis serve` at a free port of the loopback, which is given."""
-    # -P: a file in the current folder must not pass for one of the packages.
+    """Run `lingvis serve` at a free port of this machine; yields the port."""
+    # -P: a file in the current folder must not be imported instead of a package.
     command = [sys.executable, "-P", "-c", "from lingvis.cli import main; main()"]
     command += ["serve", str(collection), "--port", "0", *(["--device", device] if device else [])]
     with (
@@ -34,7 +34,7 @@ def serving(collection: Path, *, device: str | None = None) -> Iterator[int]:
             stderr=log,
             encoding="utf-8",
             errors="replace",
-            # Everybody on this machine may ask: the token of some other server would lock the check out.
+            # No token: the token of another server would lock the check out.
             env={name: value for name, value in os.environ.items() if name != "LINGVIS_TOKEN"},
         ) as process,
     ):
@@ -49,18 +49,18 @@ def serving(collection: Path, *, device: str | None = None) -> Iterator[int]:
 
 
 def _port(process: subprocess.Popen[str], log: IO[str]) -> int:
-    """The port that the server prints when it is ready."""
+    """Return the port that the server prints when it is ready."""
     assert process.stdout is not None
     timer = threading.Timer(SECONDS_TO_START, process.kill)  # ends the wait for a line
     timer.start()
     try:
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
+        match = re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
     finally:
         timer.cancel()
-    if found is None:
+    if match is None:
         process.kill()
         process.wait()
         log.seek(0)
-        said = log.read().strip().splitlines() or [f"nothing was heard of it within {SECONDS_TO_START} s"]
-        raise CheckError(f"the server did not start: {said[-1].removeprefix('lingvis: ')}")
-    return int(found[1])
+        lines = log.read().strip().splitlines() or [f"it printed nothing within {SECONDS_TO_START} s"]
+        raise CheckError(f"the server did not start: {lines[-1].removeprefix('lingvis: ')}")
+    return int(match[1])

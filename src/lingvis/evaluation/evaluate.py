@@ -1,160 +1,178 @@
-"""Models on a dataset under a protocol -> the report that `lingvis evaluate --json` prints."""
+"""Models on a dataset under a protocol -> a report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lingvis import __version__
+from lingvis.arrays import Ints
 from lingvis.data.dataset import Dataset
-from lingvis.errors import UserError
 from lingvis.evaluation import metrics
-from lingvis.evaluation.clc.reading import Reading
-from lingvis.evaluation.models import MeasuredModel, scorers
-from lingvis.evaluation.pools import Pool, pools
+from lingvis.evaluation.clc.queries import QueryMethod
+from lingvis.evaluation.metrics import RetrievalScores
+from lingvis.evaluation.models import ImageSource, scorers
+from lingvis.evaluation.pools import EvaluationPool, pools
 from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
 from lingvis.evaluation.ranks import TIE_RULE, ranks
+from lingvis.evaluation.result import LanguageScores, Report
 from lingvis.evaluation.scorers import Scorer
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """Pools and their scorers: what both the numbers and the example queries are made from."""
+class QueryScorers:
+    """The additional facts of queries that were translated.
 
-    models: Sequence[MeasuredModel]
-    dataset: Dataset
-    protocol: EvaluationProtocol
-    split: str
-    pools: list[Pool]
-    scorers: list[Scorer]
-    reading: Read | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What a reading of the queries adds.
-
-    languages: those that the queries of each pool are read in. alone: the scorer of the same sentences as they are,
-    None where a model does not know the language.
+    languages: those that the queries of each pool reach the model in. single: the scorer of the same sentences
+    alone, None where a model does not know the language.
     """
 
     description: dict[str, Any]
     languages: list[list[str]]
-    alone: list[Scorer | None]
+    single: list[Scorer | None]
 
 
-def embed(
-    models: Sequence[MeasuredModel],
+@dataclass(frozen=True, slots=True)
+class ScoredPools:
+    """Pools and their scorers: the source of the numbers, the example queries and the map."""
+
+    models: Sequence[ImageSource]
+    dataset: Dataset
+    protocol: EvaluationProtocol
+    split: str
+    pools: list[EvaluationPool]
+    scorers: list[Scorer]
+    queries: QueryScorers | None = None
+
+
+def score_pools(
+    models: Sequence[ImageSource],
     dataset: Dataset,
     *,
     protocol: str | EvaluationProtocol = "all",
     split: str | None = None,
     languages: Sequence[str] | None = None,
-    reading: Reading | None = None,
-) -> Embedded:
-    """Embed what the protocol measures; several models are one ensemble (the mean of their scores).
+    queries: QueryMethod | None = None,
+) -> ScoredPools:
+    """Encode the images and sentences of a protocol; several models are one ensemble (the mean of their scores).
 
-    reading: queries with their translations, or translated; as they are without one.
+    queries: how queries are translated; None leaves them as they are.
     """
-    if not models:
-        raise UserError("no model to evaluate; give at least one run")
     chosen = find_protocol(protocol) if isinstance(protocol, str) else protocol
-    where = chosen.split(split)
-    made = pools(dataset, chosen, where, languages)
-    if reading is None:
-        return Embedded(models, dataset, chosen, where, made, scorers(models, made))
-    found, read = _read(models, made, reading)
-    return Embedded(models, dataset, chosen, where, made, found, read)
+    chosen_split = chosen.split(split)
+    measured = pools(dataset, chosen, chosen_split, languages)
+    if queries is None:
+        return ScoredPools(models, dataset, chosen, chosen_split, measured, scorers(models, measured))
+    combined, details = _translate(models, measured, queries)
+    return ScoredPools(models, dataset, chosen, chosen_split, measured, combined, details)
 
 
-def _read(
-    models: Sequence[MeasuredModel], made: Sequence[Pool], reading: Reading
-) -> tuple[list[Scorer], Read]:
-    """Scorers of the plans and of the sentences alone, from one embedding of everything."""
-    known = [pool for pool in made if all(pool.lang in model.languages for model in models)]
-    plans = [reading.plan(pool) for pool in made]
-    rest = iter(scorers(models, [*known, *(each for plan in plans for each in plan.pools)]))
-    alone = {pool.lang: next(rest) for pool in known}
-    found = [plan.scorer([next(rest) for _ in plan.pools]) for plan in plans]
-    languages = [[pool.lang for pool in plan.pools] for plan in plans]
-    return found, Read(reading.description, languages, [alone.get(pool.lang) for pool in made])
-
-
-def measure(embedded: Embedded) -> dict[str, Any]:
-    """The report: one JSON object with the numbers of every language."""
-    protocol, models = embedded.protocol, embedded.models
-    trained = {lang for model in models for lang in model.languages}
-    read = embedded.reading
-    read_in = [[pool.lang] for pool in embedded.pools] if read is None else read.languages
-    languages = {
-        pool.lang: {"zero_shot": trained.isdisjoint(langs), **_language(pool, scorer, protocol.folds)}
-        for pool, scorer, langs in zip(embedded.pools, embedded.scorers, read_in, strict=True)
-    }
-    return {
-        "model": " + ".join(model.name for model in models),
-        "dataset": embedded.dataset.path.resolve().name,
-        "split": embedded.split,
-        "protocol": protocol.name,
-        "parameters": {
-            side: sum(model.parameters[side] for model in models) for side in ("image", "text", "total")
-        },
-        "languages": languages,
-        "A": metrics.mean_over(languages, languages),
-        "HA": metrics.mean_over(languages, protocol.human),
-        **({} if read is None else _beside(embedded, read, languages)),
-        "ties": TIE_RULE,
-        "dataset_sha256": embedded.dataset.fingerprint,
-        "lingvis": __version__,
-    }
-
-
-def _beside(embedded: Embedded, read: Read, languages: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Put the numbers of the sentences alone beside those of each language, and their means into the report."""
-    single: dict[str, dict[str, Any]] = {}
-    for pool, scorer, read_in in zip(embedded.pools, read.alone, read.languages, strict=True):
-        if scorer is not None:
-            found = _language(pool, scorer, embedded.protocol.folds)
-            single[pool.lang] = {key: found[key] for key in ("i2t", "t2i", "mR", "rsum")}
-        languages[pool.lang] |= {"read_in": read_in, "single": single.get(pool.lang)}
-    means = {
-        "A": metrics.mean_over(single, single),
-        "HA": metrics.mean_over(single, embedded.protocol.human),
-    }
-    return {"reading": read.description, "single": means}
-
-
-def evaluate(
-    models: Sequence[MeasuredModel],
-    dataset: Dataset,
-    *,
-    protocol: str | EvaluationProtocol = "all",
-    split: str | None = None,
-    languages: Sequence[str] | None = None,
-    reading: Reading | None = None,
-) -> dict[str, Any]:
-    """Embed and measure: `report["languages"]["de"]["mR"]`."""
-    return measure(
-        embed(models, dataset, protocol=protocol, split=split, languages=languages, reading=reading)
+def _translate(
+    models: Sequence[ImageSource], measured: Sequence[EvaluationPool], queries: QueryMethod
+) -> tuple[list[Scorer], QueryScorers]:
+    """Scorers of the translated queries and of the sentences alone; everything is encoded once."""
+    known = [pool for pool in measured if all(pool.lang in source.model.languages for source in models)]
+    translated = [queries.translate(pool) for pool in measured]
+    rest = iter(scorers(models, [*known, *(pool for each in translated for pool in each.pools)]))
+    single = {pool.lang: next(rest) for pool in known}
+    combined = [each.combine([next(rest) for _ in each.pools]) for each in translated]
+    languages = [[pool.lang for pool in each.pools] for each in translated]
+    return combined, QueryScorers(
+        queries.description, languages, [single.get(pool.lang) for pool in measured]
     )
 
 
-def _language(pool: Pool, scorer: Scorer, folds: int) -> dict[str, Any]:
-    size = len(pool.images) // folds
-    found = []
-    by_chance = []
-    for fold in range(folds):
-        first = fold * size
-        texts = np.flatnonzero((pool.image_of >= first) & (pool.image_of < first + size))
-        image_of = pool.image_of[texts] - first
-        part = scorer if folds == 1 else scorer.take(slice(first, first + size), texts)
-        found.append(metrics.scores(ranks(part, image_of)))
-        by_chance.append(metrics.chance(image_of))
-    return {
-        "images": len(pool.images),
-        "captions": len(pool.texts),
-        **(found[0] if folds == 1 else metrics.mean_scores(found)),
-        "chance": float(np.mean(by_chance)),
+def measure(scored: ScoredPools) -> Report:
+    """The report: the numbers of every language."""
+    protocol, queries = scored.protocol, scored.queries
+    models = [source.model for source in scored.models]
+    trained = {lang for model in models for lang in model.languages}
+    read_in = [[pool.lang] for pool in scored.pools] if queries is None else queries.languages
+    languages = {
+        pool.lang: _language(pool, scorer, protocol.folds, zero_shot=trained.isdisjoint(langs))
+        for pool, scorer, langs in zip(scored.pools, scored.scorers, read_in, strict=True)
     }
+    report = Report(
+        model=" + ".join(model.name for model in models),
+        dataset=scored.dataset.path.resolve().name,
+        split=scored.split,
+        protocol=protocol.name,
+        parameters={
+            side: sum(model.parameters[side] for model in models) for side in ("image", "text", "total")
+        },
+        languages=languages,
+        A=metrics.mean_over(languages, languages),
+        HA=metrics.mean_over(languages, protocol.human),
+        ties=TIE_RULE,
+        dataset_sha256=scored.dataset.fingerprint,
+        lingvis=__version__,
+    )
+    return report if queries is None else _with_single(report, scored, queries)
+
+
+def _with_single(report: Report, scored: ScoredPools, queries: QueryScorers) -> Report:
+    """The report with the scores of the sentences alone beside those of the translated queries."""
+    single = {
+        pool.lang: _scores(pool, scorer, scored.protocol.folds)
+        for pool, scorer in zip(scored.pools, queries.single, strict=True)
+        if scorer is not None
+    }
+    languages = {
+        lang: replace(scores, read_in=read_in, single=single.get(lang))
+        for (lang, scores), read_in in zip(report.languages.items(), queries.languages, strict=True)
+    }
+    means = {
+        "A": metrics.mean_over(single, single),
+        "HA": metrics.mean_over(single, scored.protocol.human),
+    }
+    return replace(report, languages=languages, reading=queries.description, single=means)
+
+
+def evaluate_models(
+    models: Sequence[ImageSource],
+    dataset: Dataset,
+    *,
+    protocol: str | EvaluationProtocol = "all",
+    split: str | None = None,
+    languages: Sequence[str] | None = None,
+    queries: QueryMethod | None = None,
+) -> Report:
+    """Score and measure: `report.languages["de"].mR`."""
+    return measure(
+        score_pools(models, dataset, protocol=protocol, split=split, languages=languages, queries=queries)
+    )
+
+
+def _language(pool: EvaluationPool, scorer: Scorer, folds: int, *, zero_shot: bool) -> LanguageScores:
+    scores = _scores(pool, scorer, folds)
+    by_chance = [metrics.chance(image_of) for _, _, image_of in _folds(pool, folds)]
+    return LanguageScores(
+        i2t=scores.i2t,
+        t2i=scores.t2i,
+        zero_shot=zero_shot,
+        images=len(pool.images),
+        captions=len(pool.texts),
+        chance=float(np.mean(by_chance)),
+    )
+
+
+def _scores(pool: EvaluationPool, scorer: Scorer, folds: int) -> RetrievalScores:
+    if folds == 1:
+        return metrics.scores(ranks(scorer, pool.image_of))
+    return metrics.mean_scores(
+        [
+            metrics.scores(ranks(scorer.take(images, texts), image_of))
+            for images, texts, image_of in _folds(pool, folds)
+        ]
+    )
+
+
+def _folds(pool: EvaluationPool, folds: int) -> Iterator[tuple[slice, Ints, Ints]]:
+    """Consecutive images, their texts, and the place of each text's image among them."""
+    size = len(pool.images) // folds
+    for first in range(0, size * folds, size):
+        texts = np.flatnonzero((pool.image_of >= first) & (pool.image_of < first + size))
+        yield slice(first, first + size), texts, pool.image_of[texts] - first

@@ -1,62 +1,77 @@
-"""Ranks -> the numbers papers print, in percent."""
+"""Ranks -> the numbers that papers print, in percent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.evaluation.ranks import Ranks
 
 CUTOFFS = (1, 5, 10)
 RECALLS = tuple(f"R@{k}" for k in CUTOFFS)
-DIRECTIONS = ("i2t", "t2i")
 
 
-def recalls(ranks: NDArray[np.int64]) -> dict[str, float]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalScores:
+    """The recalls of both directions.
+
+    i2t, t2i: R@1, R@5 and R@10 in percent, median and mean rank counted from one.
+    """
+
+    i2t: Mapping[str, float]
+    t2i: Mapping[str, float]
+
+    @property
+    def rsum(self) -> float:
+        """The sum of the six recalls."""
+        return sum(direction[key] for direction in (self.i2t, self.t2i) for key in RECALLS)
+
+    @property
+    def mR(self) -> float:  # noqa: N802
+        """The mean of the six recalls."""
+        return self.rsum / (2 * len(RECALLS))
+
+
+def recalls(ranks: Ints) -> dict[str, float]:
     """R@1, R@5, R@10 in percent, median and mean rank counted from one; ranks: zero-based, [queries]."""
-    found = {f"R@{k}": 100.0 * int((ranks < k).sum()) / len(ranks) for k in CUTOFFS}
-    return found | {"median": float(np.median(ranks)) + 1, "mean": float(ranks.mean()) + 1}
+    shares = {f"R@{k}": 100.0 * int((ranks < k).sum()) / len(ranks) for k in CUTOFFS}
+    return shares | {"median": float(np.median(ranks)) + 1, "mean": float(ranks.mean()) + 1}
 
 
-def scores(found: Ranks) -> dict[str, Any]:
-    """Both directions, rsum (the sum of the six recalls) and mR (their mean)."""
-    return _summed({"i2t": recalls(found.i2t), "t2i": recalls(found.t2i)})
+def scores(ranks: Ranks) -> RetrievalScores:
+    """The recalls of both directions."""
+    return RetrievalScores(i2t=recalls(ranks.i2t), t2i=recalls(ranks.t2i))
 
 
-def mean_scores(folds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def mean_scores(folds: Sequence[RetrievalScores]) -> RetrievalScores:
     """The mean of every number over folds."""
-    directions = {
-        way: {key: float(np.mean([fold[way][key] for fold in folds])) for key in folds[0][way]}
-        for way in DIRECTIONS
-    }
-    return _summed(directions)
+
+    def mean(directions: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        return {key: float(np.mean([direction[key] for direction in directions])) for key in directions[0]}
+
+    return RetrievalScores(i2t=mean([fold.i2t for fold in folds]), t2i=mean([fold.t2i for fold in folds]))
 
 
-def chance(image_of: NDArray[np.int64]) -> float:
-    """mR of a random order: what a model that has learned nothing gets on average.
+def chance(image_of: Ints) -> float:
+    """mR of a random order: the average of a model that has learned nothing.
 
     An image with c of the t captions has one of its own among the first k with probability
     1 - (t-c)/t * (t-c-1)/(t-1) * ... (k factors); a caption finds its image with probability k / images.
     """
-    own = np.bincount(image_of)
-    texts, images = len(image_of), len(own)
+    captions_of = np.bincount(image_of)
+    texts, images = len(image_of), len(captions_of)
     six: list[float] = []
     for k in CUTOFFS:
         drawn = np.arange(min(k, texts))
-        missed = np.clip((texts - own[:, None] - drawn) / (texts - drawn), 0.0, 1.0).prod(axis=1)
+        missed = np.clip((texts - captions_of[:, None] - drawn) / (texts - drawn), 0.0, 1.0).prod(axis=1)
         six += [float(1 - missed.mean()), min(k, images) / images]
     return 100.0 * sum(six) / len(six)
 
 
-def mean_over(languages: Mapping[str, Mapping[str, Any]], chosen: Iterable[str]) -> float | None:
-    """Mean of mR over the chosen languages that were measured, None without any (A and HA of SMALR)."""
-    values = [languages[lang]["mR"] for lang in chosen if lang in languages]
+def mean_over(languages: Mapping[str, RetrievalScores], chosen: Iterable[str]) -> float | None:
+    """Mean of mR over those of the chosen languages that were measured, None without any (A and HA of SMALR)."""
+    values = [languages[lang].mR for lang in chosen if lang in languages]
     return sum(values) / len(values) if values else None
-
-
-def _summed(directions: dict[str, dict[str, float]]) -> dict[str, Any]:
-    rsum = sum(directions[way][key] for way in DIRECTIONS for key in RECALLS)
-    return {**directions, "mR": rsum / (len(DIRECTIONS) * len(RECALLS)), "rsum": rsum}

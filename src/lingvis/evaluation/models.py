@@ -1,4 +1,4 @@
-"""What evaluation asks of a model, and the embedding of a pool with nothing embedded twice."""
+"""The interface of a model for evaluation, and the encoding of pools with nothing encoded twice."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
-from lingvis.evaluation.pools import Pool
-from lingvis.evaluation.scorers import Floats, FunctionScores, InnerProduct, MeanScores, Scorer
+from lingvis.evaluation.pools import EvaluationPool
+from lingvis.evaluation.scorers import FunctionScores, InnerProduct, MeanScores, Scorer
 from lingvis.evaluation.sets import SetScores, VectorSets
 
-SETS_AT_ONCE = 256  # of a model that pools nothing: they are padded before they are packed
+SETS_AT_ONCE = 256  # of a model without pooling: they are padded before they are packed
 
 
 class MeasuredModel(Protocol):
-    """A model with the pictures or features of a dataset at hand."""
+    """A model of pictures and sentences, such as an Embedder."""
 
     @property
     def name(self) -> str: ...
@@ -34,7 +34,7 @@ class MeasuredModel(Protocol):
 
     @property
     def inner_product(self) -> bool:
-        """Whether a score is the inner product of the embeddings; `scores` is asked otherwise."""
+        """Whether a score is the inner product of the embeddings; otherwise `scores` computes it."""
         ...
 
     @property
@@ -42,11 +42,7 @@ class MeasuredModel(Protocol):
         """Whether an embedding is one vector; otherwise [L, dim], with zeros where it is padded."""
         ...
 
-    def embed_images(self, names: Sequence[str]) -> Floats:
-        """Float32 [images, dim], or [images, L, dim]."""
-        ...
-
-    def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str], langs: Sequence[str], /) -> Floats:
         """Float32 [texts, dim], or [texts, L, dim]; langs: the language of each sentence."""
         ...
 
@@ -55,66 +51,78 @@ class MeasuredModel(Protocol):
         ...
 
 
-def scorers(models: Sequence[MeasuredModel], pools: Sequence[Pool]) -> list[Scorer]:
-    """One scorer a pool, the mean over models; each image and each distinct sentence is embedded once."""
-    by_model = [_scorers_of(model, pools) for model in models]
-    return [each[0] if len(each) == 1 else MeanScores(each) for each in zip(*by_model, strict=True)]
+class ImageSource(Protocol):
+    """The pictures of a dataset by name, with the model that encodes them."""
+
+    @property
+    def model(self) -> MeasuredModel: ...
+
+    def encode(self, names: Sequence[str]) -> Floats:
+        """Float32 [images, dim], or [images, L, dim]."""
+        ...
 
 
-def _scorers_of(model: MeasuredModel, pools: Sequence[Pool]) -> list[Scorer]:
+def scorers(sources: Sequence[ImageSource], pools: Sequence[EvaluationPool]) -> list[Scorer]:
+    """One scorer per pool, the mean over models; each image and each distinct sentence is encoded once."""
+    by_model = [_scorers_of(source, pools) for source in sources]
+    return [group[0] if len(group) == 1 else MeanScores(group) for group in zip(*by_model, strict=True)]
+
+
+def _scorers_of(source: ImageSource, pools: Sequence[EvaluationPool]) -> list[Scorer]:
+    model = source.model
     names = list(dict.fromkeys(name for pool in pools for name in pool.images))
-    images = _embed(model, "images", names, model.embed_images)
-    by_lang = {lang: _embed_texts(model, lang, pools) for lang in dict.fromkeys(pool.lang for pool in pools)}
-    made: list[Scorer] = []
+    images = _encode(model, "images", names, source.encode)
+    by_lang = {lang: _encode_texts(model, lang, pools) for lang in dict.fromkeys(pool.lang for pool in pools)}
+    by_pool: list[Scorer] = []
     for pool in pools:
         image_emb, text_emb = images.of(pool.images), by_lang[pool.lang].of(pool.texts)
         if isinstance(image_emb, VectorSets) or isinstance(text_emb, VectorSets):
             assert isinstance(image_emb, VectorSets) and isinstance(text_emb, VectorSets)
-            made.append(SetScores(model.scores, image_emb, text_emb))
+            by_pool.append(SetScores(model.scores, image_emb, text_emb))
         elif model.inner_product:
-            made.append(InnerProduct(image_emb, text_emb))
+            by_pool.append(InnerProduct(image_emb, text_emb))
         else:
-            made.append(FunctionScores(model.scores, image_emb, text_emb))
-    return made
+            by_pool.append(FunctionScores(model.scores, image_emb, text_emb))
+    return by_pool
 
 
-def _embed_texts(model: MeasuredModel, lang: str, pools: Sequence[Pool]) -> _Table:
+def _encode_texts(model: MeasuredModel, lang: str, pools: Sequence[EvaluationPool]) -> _Table:
     """The distinct sentences of all pools in one language."""
     texts = list(dict.fromkeys(text for pool in pools if pool.lang == lang for text in pool.texts))
-    return _embed(
-        model, f"sentences in {lang}", texts, lambda some: model.embed_texts(some, [lang] * len(some))
+    return _encode(
+        model, f"sentences in {lang}", texts, lambda some: model.encode_texts(some, [lang] * len(some))
     )
 
 
-def _embed(
-    model: MeasuredModel, what: str, keys: list[str], embed: Callable[[Sequence[str]], Floats]
+def _encode(
+    model: MeasuredModel, what: str, keys: list[str], encode: Callable[[Sequence[str]], Floats]
 ) -> _Table:
-    """All at once; sets of vectors some at a time, short sentences with short ones, and packed."""
+    """Encode all at once; sets of vectors in portions of sentences of similar length, packed."""
     if model.pooled:
-        return _Table(keys, _finite(model, what, embed(keys), len(keys)))
+        return _Table(keys, _finite(model, what, encode(keys), len(keys)))
     keys = sorted(keys, key=len)
     portions = [keys[first : first + SETS_AT_ONCE] for first in range(0, len(keys), SETS_AT_ONCE)]
-    parts = [_finite(model, what, embed(portion), len(portion)) for portion in portions]
+    parts = [_finite(model, what, encode(portion), len(portion)) for portion in portions]
     return _Table(keys, VectorSets.pack(parts))
 
 
 class _Table:
-    """Embeddings by name or sentence; those of the same list are made once and shared."""
+    """Embeddings by name or sentence; the array of one list of keys is made once and shared."""
 
     def __init__(self, keys: Sequence[str], emb: Floats | VectorSets) -> None:
         self._emb = emb
         self._place = {key: number for number, key in enumerate(keys)}
-        self._made: dict[tuple[str, ...], Floats | VectorSets] = {tuple(keys): emb}
+        self._arrays: dict[tuple[str, ...], Floats | VectorSets] = {tuple(keys): emb}
 
     def of(self, keys: Sequence[str]) -> Floats | VectorSets:
         """[len(keys), dim], or as many sets."""
-        wanted = tuple(keys)
-        if wanted not in self._made:
-            self._made[wanted] = self._emb[[self._place[key] for key in wanted]]
-        return self._made[wanted]
+        listed = tuple(keys)
+        if listed not in self._arrays:
+            self._arrays[listed] = self._emb[[self._place[key] for key in listed]]
+        return self._arrays[listed]
 
 
-def _finite(model: MeasuredModel, what: str, emb: NDArray[np.float32], count: int) -> Floats:
+def _finite(model: MeasuredModel, what: str, emb: Floats, count: int) -> Floats:
     emb = np.asarray(emb, dtype=np.float32)
     if len(emb) != count:
         raise ValueError(f"model {model.name} gave {len(emb)} embeddings for {count} {what}")

@@ -1,4 +1,4 @@
-"""A dataset under a protocol -> one pool of images and sentences for each language."""
+"""A dataset under a protocol -> one pool of images and sentences per language."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.data.dataset import Captions, Dataset
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.protocols import EvaluationProtocol, SentenceSource
 
 
 @dataclass(frozen=True)
-class Pool:
-    """What one language is measured on.
+class EvaluationPool:
+    """The images and sentences that one language is measured on.
 
     images: names, in the order of the dataset; texts[t] describes images[image_of[t]].
     """
@@ -24,29 +24,30 @@ class Pool:
     lang: str
     images: list[str]
     texts: list[str]
-    image_of: NDArray[np.int64]
+    image_of: Ints
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Where an image stands in `images`."""
+        """The position of each image in `images`."""
         return {name: number for number, name in enumerate(self.images)}
 
 
 def pools(
     dataset: Dataset, protocol: EvaluationProtocol, split: str, languages: Sequence[str] | None = None
-) -> list[Pool]:
-    """The pools of `languages` (those of the protocol when None); says so when the dataset does not fit."""
-    found = _sentences(dataset, protocol, split)
-    made = [_pool(found, lang, protocol) for lang in _languages(dataset, protocol, split, found, languages)]
-    for pool in made:
+) -> list[EvaluationPool]:
+    """The pools of `languages` (those of the protocol when None); raises if the dataset does not fit."""
+    sentences = _sentences(dataset, protocol, split)
+    chosen = _languages(dataset, protocol, split, sentences, languages)
+    checked = [_pool(sentences, lang, protocol) for lang in chosen]
+    for pool in checked:
         _check(pool, dataset, protocol, split)
-    return made
+    return checked
 
 
 def languages_in(dataset: Dataset, protocol: EvaluationProtocol, split: str) -> list[str]:
-    """Those that the protocol measures and the split has sentences in, where the protocol looks for them."""
-    here = dict.fromkeys(_sentences(dataset, protocol, split).langs)
-    return [lang for lang in protocol.languages or here if lang in here]
+    """The languages of the protocol that the split has sentences in."""
+    available = dict.fromkeys(_sentences(dataset, protocol, split).langs)
+    return [lang for lang in protocol.languages or available if lang in available]
 
 
 def _sentences(dataset: Dataset, protocol: EvaluationProtocol, split: str) -> Captions:
@@ -60,45 +61,51 @@ def _sentences(dataset: Dataset, protocol: EvaluationProtocol, split: str) -> Ca
 
 
 def _languages(
-    dataset: Dataset, protocol: EvaluationProtocol, split: str, found: Captions, asked: Sequence[str] | None
+    dataset: Dataset,
+    protocol: EvaluationProtocol,
+    split: str,
+    sentences: Captions,
+    requested: Sequence[str] | None,
 ) -> list[str]:
-    here = list(dict.fromkeys(found.langs))
-    allowed = list(protocol.languages) or here
-    needed = [lang for lang in allowed if lang in here or lang not in protocol.optional]
-    wanted = needed if asked is None else list(dict.fromkeys(asked))
-    outside = [lang for lang in wanted if protocol.languages and lang not in protocol.languages]
+    available = list(dict.fromkeys(sentences.langs))
+    allowed = list(protocol.languages) or available
+    required = [lang for lang in allowed if lang in available or lang not in protocol.optional]
+    chosen = required if requested is None else list(dict.fromkeys(requested))
+    outside = [lang for lang in chosen if protocol.languages and lang not in protocol.languages]
     if outside:
         raise UserError(
             f"protocol {protocol.name} has no language {choices(outside)}; it has: {choices(allowed)}"
         )
-    missing = [lang for lang in wanted if lang not in here]
-    if missing or not wanted:
-        sentences = "captions" if "captions" in protocol.sources else "parallel sentences"
+    missing = [lang for lang in chosen if lang not in available]
+    if missing or not chosen:
+        kind = "captions" if "captions" in protocol.sources else "parallel sentences"
         raise UserError(
-            f"{dataset.path} has no {sentences} in {choices(missing)} in split {split}, which protocol "
-            f"{protocol.name} was to measure; that split has: {choices(here)}"
+            f"{dataset.path} has no {kind} in {choices(missing)} in split {split}, which protocol "
+            f"{protocol.name} needs; that split has: {choices(available)}"
         )
-    return wanted
+    return chosen
 
 
-def _pool(found: Captions, lang: str, protocol: EvaluationProtocol) -> Pool:
-    """The sentences of one language; of more captions than the protocol takes the first ones stay."""
-    picked = [number for number, code in enumerate(found.langs) if code == lang]
+def _pool(sentences: Captions, lang: str, protocol: EvaluationProtocol) -> EvaluationPool:
+    """The sentences of one language; if the protocol limits captions per image, the first ones."""
+    picked = [number for number, code in enumerate(sentences.langs) if code == lang]
     if protocol.first_captions and protocol.captions is not None:
         taken: dict[int, int] = {}
         kept = []
         for number in picked:
-            image = int(found.image_of[number])
+            image = int(sentences.image_of[number])
             taken[image] = taken.get(image, 0) + 1
             if taken[image] <= protocol.captions:
                 kept.append(number)
         picked = kept
-    used, image_of = np.unique(found.image_of[picked], return_inverse=True)
-    images = [found.images[image] for image in used]
-    return Pool(lang, images, [found.texts[number] for number in picked], image_of.astype(np.int64))
+    used, image_of = np.unique(sentences.image_of[picked], return_inverse=True)
+    images = [sentences.images[image] for image in used]
+    return EvaluationPool(
+        lang, images, [sentences.texts[number] for number in picked], image_of.astype(np.int64)
+    )
 
 
-def _check(pool: Pool, dataset: Dataset, protocol: EvaluationProtocol, split: str) -> None:
+def _check(pool: EvaluationPool, dataset: Dataset, protocol: EvaluationProtocol, split: str) -> None:
     instead = "choose other languages, or the protocol all"
     where = f"in {pool.lang} in split {split} of {dataset.path}"
     if protocol.images is not None and len(pool.images) != protocol.images:
@@ -116,6 +123,6 @@ def _check(pool: Pool, dataset: Dataset, protocol: EvaluationProtocol, split: st
         image = int(np.argmax(counts != protocol.captions))
         plural = "s" if protocol.captions > 1 else ""
         raise UserError(
-            f"protocol {protocol.name} needs {protocol.captions} caption{plural} an image, found "
+            f"protocol {protocol.name} needs {protocol.captions} caption{plural} per image, found "
             f"{counts[image]} of {pool.images[image]} {where}; {instead}"
         )

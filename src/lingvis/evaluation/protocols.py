@@ -1,4 +1,4 @@
-"""Named protocols as data: which split, which sentences, how many images a number is measured on."""
+"""Named protocols as data: the split, the sentences and the number of images of a measurement."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SentenceSource = Literal["captions", "parallel"]
 class EvaluationProtocol:
     """How a number is measured.
 
-    splits: those allowed, the usual one first.
+    splits: the allowed ones, the usual one first.
     sources: where the sentences come from, the first that the split has.
     images: how many every language must have, None for any number.
     captions: how many an image must have in a language, None for any number; with first_captions an image
     with more keeps the first ones, otherwise the dataset does not fit.
-    folds: images are cut into so many runs in the order of the dataset; the numbers are their mean.
+    folds: number of parts that the images are cut into, in the order of the dataset; the scores are their mean.
     languages: those measured, all of the split when empty; optional: those of them that a split may lack.
     human: the languages whose captions people wrote, for HA.
     """
@@ -36,15 +36,15 @@ class EvaluationProtocol:
     optional: tuple[str, ...] = ()
     human: tuple[str, ...] = ()
 
-    def split(self, asked: str | None) -> str:
-        """The split to measure on: the usual one, or the one asked for when the protocol has it."""
-        if asked is None:
+    def split(self, requested: str | None) -> str:
+        """The requested split, the usual one when None."""
+        if requested is None:
             return self.splits[0]
-        if asked not in self.splits:
+        if requested not in self.splits:
             raise UserError(
-                f"protocol {self.name} is not measured on split {asked!r}; choose one of: {choices(self.splits)}"
+                f"protocol {self.name} is not measured on split {requested!r}; choose one of: {choices(self.splits)}"
             )
-        return asked
+        return requested
 
 
 PROTOCOLS: dict[str, EvaluationProtocol] = {
@@ -57,7 +57,7 @@ PROTOCOLS: dict[str, EvaluationProtocol] = {
         ),
         EvaluationProtocol(
             name="parallel",
-            summary="per language, the translations of the split, one sentence an image",
+            summary="per language, the translations of the split, one sentence per image",
             splits=("test", "val"),
             sources=("parallel",),
             captions=1,
@@ -106,7 +106,7 @@ PROTOCOLS: dict[str, EvaluationProtocol] = {
         ),
         EvaluationProtocol(
             name="flickr8k-ml-parallel",
-            summary="one sentence an image in en, de, fr, cs, pt, all translations of one another",
+            summary="one sentence per image in en, de, fr, cs, pt, all translations of one another",
             splits=("test", "val"),
             sources=("parallel",),
             captions=1,

@@ -1,4 +1,4 @@
-"""Exact ranks by counting: no sorting, no whole score matrix, any number of captions an image.
+"""Exact ranks by counting: no sorting, no whole score matrix, any number of captions per image.
 
 The tie rule: a wrong answer whose score is within TOLERANCE of the right one's stands before it. A model
 that maps everything to one point therefore scores zero, not perfect.
@@ -13,11 +13,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.errors import UserError
-from lingvis.evaluation.scorers import Floats, Scorer
+from lingvis.evaluation.scorers import Scorer
 
 # Scores are float32 sums whose last digits depend on the shape of the block they were made in; differences
-# below this (relative to the score where it is above one) say nothing.
+# below this (relative to the score where it is above one) mean nothing.
 TOLERANCE = 1e-6
 TIE_RULE = f"ties within {TOLERANCE:g} count against the model"
 
@@ -35,11 +36,11 @@ class Ranks:
     t2i: int64 [texts], wrong images before the caption's own image.
     """
 
-    i2t: NDArray[np.int64]
-    t2i: NDArray[np.int64]
+    i2t: Ints
+    t2i: Ints
 
 
-def ranks(scorer: Scorer, image_of: NDArray[np.int64]) -> Ranks:
+def ranks(scorer: Scorer, image_of: Ints) -> Ranks:
     """Ranks of both directions over scores [images, texts].
 
     image_of: int64 [texts], the image each caption describes; every image has at least one caption.
@@ -67,12 +68,12 @@ def ranks(scorer: Scorer, image_of: NDArray[np.int64]) -> Ranks:
 
 
 def _behind(
-    scores: Floats, best_limit: Floats, own_limit: Floats, row_of: NDArray[np.int64]
+    scores: Floats, best_limit: Floats, own_limit: Floats, row_of: Ints
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """How many wrong answers of a strip stand behind the right one, by image [n] and by text [m].
 
     scores: [n, m]; row_of: [m], the row of a text's own image, outside 0..n-1 where it is elsewhere. Those that
-    score below the limit stand behind; a score that is no number does not.
+    score below the limit stand behind; a NaN does not.
     """
     texts = np.flatnonzero((row_of >= 0) & (row_of < len(scores)))
     right = (row_of[texts], texts)
@@ -84,7 +85,7 @@ def _behind(
     return by_image, mask.view(np.uint8).sum(axis=0, dtype=np.uint8)
 
 
-def _captions_per_image(image_of: NDArray[np.int64], images: int, texts: int) -> NDArray[np.int64]:
+def _captions_per_image(image_of: Ints, images: int, texts: int) -> Ints:
     if image_of.shape != (texts,):
         raise ValueError(f"expected image_of of shape ({texts},), got {image_of.shape}")
     if texts == 0 or image_of.min() < 0 or image_of.max() >= images:

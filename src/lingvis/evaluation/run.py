@@ -1,27 +1,28 @@
-"""The job of measuring trained models on a dataset."""
+"""Evaluate trained models on a dataset: `lingvis.evaluate`, `lingvis evaluate`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError, choices
-from lingvis.evaluation.clc.choose import Asked, choose_reading, known_to_all
-from lingvis.evaluation.evaluate import embed, measure
+from lingvis.evaluation.clc.options import QueryOptions, choose_query_method, known_to_all
+from lingvis.evaluation.evaluate import measure, score_pools
 from lingvis.evaluation.pools import languages_in
 from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
 from lingvis.evaluation.report.examples import examples
+from lingvis.evaluation.report.map import draw_pool
 from lingvis.evaluation.report.page import write_page
+from lingvis.evaluation.result import Report
 from lingvis.features.store import without_broken
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredEmbedder
+from lingvis.model.stored import StoredImages
 
 
-def evaluate_runs(
-    runs: Sequence[Path],
-    dataset_path: Path,
+def evaluate(
+    model: Embedder | Path | str | Sequence[Embedder | Path | str],
+    dataset: Dataset | Path | str,
     *,
     protocol: str = "all",
     split: str | None = None,
@@ -30,51 +31,79 @@ def evaluate_runs(
     save_consistency: bool = False,
     translate_to: str | None = None,
     translator: str | None = None,
-    page: Path | None = None,
+    page: Path | str | None = None,
+    map: Path | str | None = None,
     device: str | None = None,
-) -> dict[str, Any]:
-    """Report of one model, or of the ensemble of several; optionally with a page of example queries.
+) -> Report:
+    """Measure recalls in both directions for every language; several models are measured as an ensemble.
 
-    Without `languages`, those that all the models were trained on (any with `translate_to`) and the protocol finds
-    in the split. `consistency`, `translate_to` and `translator`: see jobs/reading.py.
+    model: a model folder or an opened model, or several. dataset: a dataset folder with the model's features.
+    protocol: a name of `lingvis.evaluation.protocols.PROTOCOLS`. split: the protocol's own by default.
+    languages: by default all that the models were trained on (any with translate_to) and the split has.
+    consistency: score every query together with its translations: mean (CLC-A), or learned on split val (CLC-C);
+    save_consistency: store the learned weights in the model folder. translate_to: replace every query by its
+    translation in this language. translator: a registered one; by default the parallel sentences of the dataset.
+    page: an HTML file to write, with the numbers and example queries. map: a PNG file to write, with pictures and
+    sentences of the first language in a plane. device: cpu or cuda, for models that are not opened yet.
     """
+    models = [model] if isinstance(model, Embedder | Path | str) else list(model)
+    if not models:
+        raise UserError("no model to evaluate; give at least one")
     chosen = find_protocol(protocol)
-    where = chosen.split(split)
-    asked = Asked(
+    chosen_split = chosen.split(split)
+    options = QueryOptions(
         consistency=consistency,
         translate_to=translate_to,
         translator=translator,
-        keep_in=runs[0] if save_consistency else None,
+        save_in=_folder(models[0]) if save_consistency else None,
     )
-    asked.check(where, len(runs))
-    whole = Dataset.open(dataset_path)
-    models = [StoredEmbedder.open(Embedder.load(run, device=device), whole) for run in runs]
-    dataset = without_broken(whole, [model.store for model in models])
-    wanted = languages or _languages(models, dataset, chosen, where, any_language=translate_to is not None)
-    reading = choose_reading(asked, models, dataset, protocol=chosen, split=where, wanted=wanted)
-    embedded = embed(models, dataset, protocol=chosen, split=where, languages=wanted, reading=reading)
-    report = measure(embedded)
+    options.check(chosen_split, len(models))
+    whole = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
+    opened = [StoredImages.open(_load(each, device), whole) for each in models]
+    usable = without_broken(whole, [each.store for each in opened])
+    measured = languages or _languages(
+        opened, usable, chosen, chosen_split, any_language=translate_to is not None
+    )
+    queries = choose_query_method(
+        options, opened, usable, protocol=chosen, split=chosen_split, languages=measured
+    )
+    scored = score_pools(
+        opened, usable, protocol=chosen, split=chosen_split, languages=measured, queries=queries
+    )
+    report = measure(scored)
     if page is not None:
-        write_page(page, report, examples(embedded))
+        write_page(Path(page), report, examples(scored))
+    if map is not None:
+        draw_pool(scored, Path(map))
     return report
 
 
+def _load(model: Embedder | Path | str, device: str | None) -> Embedder:
+    return model if isinstance(model, Embedder) else Embedder.load(model, device=device)
+
+
+def _folder(model: Embedder | Path | str) -> Path:
+    if isinstance(model, Embedder):
+        raise UserError("`save_consistency` needs the model folder; give its path instead of an opened model")
+    return Path(model)
+
+
 def _languages(
-    models: Sequence[StoredEmbedder],
+    models: Sequence[StoredImages],
     dataset: Dataset,
     protocol: EvaluationProtocol,
     split: str,
     *,
     any_language: bool,
 ) -> list[str]:
-    here, known = languages_in(dataset, protocol, split), known_to_all(models)
-    if any_language:  # a translation is read, not the language itself
-        return here
-    found = [lang for lang in known if lang in here]
-    if not found:
+    available, known = languages_in(dataset, protocol, split), known_to_all(models)
+    if any_language:  # the model reads the translation, not the language itself
+        return available
+    common = [lang for lang in known if lang in available]
+    if not common:
         raise UserError(
             f"protocol {protocol.name} finds no language in split {split} of {dataset.path} that the model was "
-            f"trained on; it finds: {choices(here)}, trained on: {choices(known)}; ask for one of the former with "
-            "--lang to measure it zero-shot"
+            f"trained on; it finds: {choices(available)}, trained on: {choices(known)}; name one of the former in "
+            "`languages` to measure it zero-shot"
         )
-    return found
+    return common

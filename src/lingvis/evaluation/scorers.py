@@ -1,4 +1,4 @@
-"""Scores of images against texts, a block at a time: inner products, any function, the mean of several."""
+"""Scores of images against texts, one block at a time: inner products, any function, the mean of several."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Mask = NDArray[np.bool_]
-Index = slice | NDArray[np.int64]
+from lingvis.arrays import Floats, Ints
+
+Index = slice | Ints
 EVERY = slice(None)
 
 PAIRS_AT_ONCE = 512
@@ -28,17 +28,17 @@ class Scorer(Protocol):
         """scores[images, texts]; read-only, and valid until the next call (the memory is used again)."""
         ...
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """scores[image_of[t], t] of every text t, [texts]."""
         ...
 
     def take(self, images: Index, texts: Index) -> Scorer:
-        """The scorer of some images and some texts alone."""
+        """The scorer of some images and texts."""
         ...
 
 
 class Buffer:
-    """Memory for blocks that grows to the largest one: a fresh 50 MB a block would cost page faults."""
+    """Memory for blocks that grows to the largest one: fresh memory of 50 MB per block would cost page faults."""
 
     def __init__(self) -> None:
         self._memory: Floats = np.empty(0, dtype=np.float32)
@@ -75,7 +75,7 @@ class InnerProduct:
         out = self._buffer.shaped(len(left), len(right))
         return np.matmul(left, right.T, out=out)
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """Row by row, in parts: a copy of the images for all texts would be as large as the texts."""
         own = np.empty(len(image_of), dtype=np.float32)
         for start in range(0, len(image_of), PAIRS_AT_ONCE):
@@ -84,7 +84,7 @@ class InnerProduct:
         return own
 
     def take(self, images: Index, texts: Index) -> InnerProduct:
-        """The same for some images and some texts."""
+        """The same for some images and texts."""
         return InnerProduct(self.image_emb[images], self.text_emb[texts])
 
 
@@ -117,16 +117,16 @@ class FunctionScores:
             out[:, start : start + TEXTS_AT_ONCE] = scores
         return out
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """From small blocks near the diagonal."""
         return near_the_diagonal(self.block, image_of)
 
     def take(self, images: Index, texts: Index) -> FunctionScores:
-        """The same for some images and some texts."""
+        """The same for some images and texts."""
         return FunctionScores(self.score, self.image_side[images], self.text_side[texts])
 
 
-def near_the_diagonal(block: Callable[[Index, Index], Floats], image_of: NDArray[np.int64]) -> Floats:
+def near_the_diagonal(block: Callable[[Index, Index], Floats], image_of: Ints) -> Floats:
     """scores[image_of[t], t] of every text, from small blocks of captions of few images."""
     own = np.empty(len(image_of), dtype=np.float32)
     order = np.argsort(image_of, kind="stable")
@@ -137,8 +137,8 @@ def near_the_diagonal(block: Callable[[Index, Index], Floats], image_of: NDArray
     return own
 
 
-class GivenScores:
-    """Scores that exist already, float32 [images, texts]."""
+class ScoreMatrix:
+    """A score matrix in memory, float32 [images, texts]."""
 
     def __init__(self, scores: Floats) -> None:
         self.scores = scores
@@ -150,16 +150,16 @@ class GivenScores:
         return images, texts
 
     def block(self, images: Index, texts: Index) -> Floats:
-        """A part of them, a view where both are slices."""
+        """A part of the matrix, a view where both are slices."""
         return self.scores[images][:, texts]
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """Looked up."""
         return self.scores[image_of, np.arange(len(image_of))]
 
-    def take(self, images: Index, texts: Index) -> GivenScores:
-        """The same for some images and some texts."""
-        return GivenScores(self.block(images, texts))
+    def take(self, images: Index, texts: Index) -> ScoreMatrix:
+        """The same for some images and texts."""
+        return ScoreMatrix(self.block(images, texts))
 
 
 class MeanScores:
@@ -191,11 +191,11 @@ class MeanScores:
         mean /= len(self.scorers)
         return mean
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """The mean of the pairs of the models."""
         pairs = [scorer.pairs(image_of) for scorer in self.scorers]
         return np.asarray(np.mean(pairs, axis=0), dtype=np.float32)
 
     def take(self, images: Index, texts: Index) -> MeanScores:
-        """The same for some images and some texts."""
+        """The same for some images and texts."""
         return MeanScores([scorer.take(images, texts) for scorer in self.scorers])

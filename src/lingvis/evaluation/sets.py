@@ -1,27 +1,27 @@
-"""Sets of vectors of different sizes, and their scores a block at a time: for models that pool nothing."""
+"""Sets of vectors of different sizes, and their scores, one block at a time: for models without pooling."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lingvis.evaluation.scorers import Buffer, Floats, Index, near_the_diagonal
+from lingvis.arrays import Floats, Ints
+from lingvis.evaluation.scorers import Buffer, Index, near_the_diagonal
 
-# Sets that are compared at a time, all padded to the largest of them: 25 MB and 20 MB of 1024 values.
+# Sets that are compared at once, all padded to the largest of them: 25 MB and 20 MB of 1024 values.
 IMAGES, TEXTS = 128, 256
 
 
 class VectorSets:
     """Set n is values[starts[n] : starts[n] + sizes[n]] of float32 [total, dim]: no memory goes into padding."""
 
-    def __init__(self, values: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+    def __init__(self, values: Floats, starts: Ints, sizes: Ints) -> None:
         self.values, self.starts, self.sizes = values, starts, sizes
 
     @classmethod
     def pack(cls, parts: Sequence[Floats]) -> VectorSets:
-        """From arrays [sets, L, dim], each with an L of its own; a vector of zeros is padding."""
+        """From arrays [sets, L, dim], each with its own L; a vector of zeros is padding."""
         valid = [part.any(axis=2) for part in parts]
         sizes = np.concatenate([each.sum(axis=1) for each in valid]).astype(np.int64)
         values = np.concatenate([part[each] for part, each in zip(parts, valid, strict=True)])
@@ -36,16 +36,17 @@ class VectorSets:
     def padded(self) -> Floats:
         """As one array [sets, L, dim] with zeros behind the last vector of each."""
         places = np.arange(self.sizes.max(initial=1))
-        there = places < self.sizes[:, None]
-        padded = np.zeros((*there.shape, self.values.shape[1]), dtype=np.float32)
-        padded[there] = self.values[(self.starts[:, None] + places)[there]]
+        filled = places < self.sizes[:, None]
+        padded = np.zeros((*filled.shape, self.values.shape[1]), dtype=np.float32)
+        padded[filled] = self.values[(self.starts[:, None] + places)[filled]]
         return padded
 
 
 class SetScores:
     """Scores by a function of two arrays of sets, such as cross attention.
 
-    score(images [n, L, dim], texts [m, W, dim]) -> [n, m]. It sees sets of like size together, little padded.
+    score(images [n, L, dim], texts [m, W, dim]) -> [n, m]. It gets sets of similar size together,
+    so that they need little padding.
     """
 
     def __init__(
@@ -63,13 +64,13 @@ class SetScores:
         """Made for some images and some texts at a time."""
         left, right = self.image_sets[images], self.text_sets[texts]
         out = self._buffer.shaped(len(left), len(right))
-        for rows in _alike(left.sizes, IMAGES):
+        for rows in _similar(left.sizes, IMAGES):
             some = left[rows].padded()
-            for columns in _alike(right.sizes, TEXTS):
+            for columns in _similar(right.sizes, TEXTS):
                 out[np.ix_(rows, columns)] = self.score(some, right[columns].padded())
         return out
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """From small blocks near the diagonal."""
         return near_the_diagonal(self.block, image_of)
 
@@ -78,8 +79,8 @@ class SetScores:
         return SetScores(self.score, self.image_sets[images], self.text_sets[texts])
 
 
-def _alike(sizes: NDArray[np.int64], count: int) -> Iterator[NDArray[np.int64]]:
-    """Places of sets of like size, `count` at a time."""
+def _similar(sizes: Ints, count: int) -> Iterator[Ints]:
+    """Positions of sets of similar size, `count` at a time."""
     order = np.argsort(sizes, kind="stable")
     for first in range(0, len(order), count):
         yield order[first : first + count]

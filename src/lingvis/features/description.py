@@ -1,20 +1,18 @@
-"""What a model must remember of the features it was trained on."""
+"""The description of features that a model keeps, to make the same features of new pictures."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PositiveInt
 
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.encode import Kind, RegionMode
+from lingvis.features.encode import POOLED, Kind, RegionMode
 from lingvis.features.store import FeatureStore
 
 
 class Features(BaseModel):
-    """How the vectors of a store were made; `name` is that of its folder."""
+    """How the vectors of a store were made; name: the folder of the store."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
     name: str
     backbone: str
     kind: Kind
@@ -22,11 +20,16 @@ class Features(BaseModel):
     preprocessing: Preprocessing | None
     dim: PositiveInt
 
+    @property
+    def region_mode(self) -> RegionMode:
+        """How a picture is encoded where it has regions; features of other kinds have none."""
+        return self.regions or POOLED
 
-def describe_features(store: FeatureStore) -> dict[str, Any]:
-    """`Features` of a store, as JSON holds it."""
+
+def describe_features(store: FeatureStore) -> Features:
+    """How the features of a store were made."""
     manifest = store.manifest
-    found = Features(
+    return Features(
         name=store.path.name,
         backbone=manifest.origin.backbone,
         kind=manifest.origin.kind,
@@ -34,4 +37,3 @@ def describe_features(store: FeatureStore) -> dict[str, Any]:
         preprocessing=manifest.preprocessing,
         dim=manifest.dim,
     )
-    return found.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""Look at every picture of a dataset with a detector and store what it saw, resumable at any moment."""
+"""Run a detector on every picture of a dataset and store the regions; resumable at any moment."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from lingvis.data.detections import (
     FILE,
     MANIFEST,
     REGIONS,
-    BrokenDetection,
     DetectionOrigin,
-    Detections,
-    counted,
+    DetectionsManifest,
+    count_labels,
     read_manifest,
     read_regions,
     to_line,
 )
-from lingvis.data.rows import Region
+from lingvis.data.rows import PictureProblem, Region
 from lingvis.errors import UserError
-from lingvis.features.detectors.contract import Detector, Picture, load_detector
-from lingvis.features.detectors.looking import look
+from lingvis.features.detectors.contract import Detector, DetectorPicture, load_detector
+from lingvis.features.detectors.pixels import scaled_picture
 from lingvis.features.extract import digest
 from lingvis.features.partial import exclusive
 from lingvis.features.pictures import BrokenPicture
-from lingvis.features.prefetch import ahead
+from lingvis.features.prefetch import prefetch
 from lingvis.files import atomic_folder, write_text
 from lingvis.progress import ProgressBar
 
 
 def detect(
-    dataset: Dataset,
+    dataset: Dataset | Path | str,
     detector: str | Detector,
     *,
-    labels: Path | None = None,
+    labels: Path | str | None = None,
     score: float = 0.3,
     most: int = 36,
     batch_size: int = 8,
     name: str = REGIONS,
     force: bool = False,
-) -> Detections:
-    """Store the regions of every picture in detections/<name>/: those of at least `score`, at most `most`.
+) -> DetectionsManifest:
+    """Store the regions of every picture in detections/<name>/: the `most` best that reach `score`.
 
-    Detections that are complete and still fit are returned at once; interrupted ones go on where they stopped.
-    Pictures that cannot be read are listed and have no regions. force: replace what was made in another way.
+    detector: a name such as onnx:FILE, or a detector. labels: the file of its class names, if it has none itself.
+    Complete detections that still match the dataset are returned at once; an interrupted run is resumed.
+    Pictures that cannot be read are listed in the manifest and have no regions.
+    force: replace detections that were made in another way.
     """
+    dataset = Dataset.open(dataset)
     _check(dataset, score=score, most=most, batch_size=batch_size, name=name)
     target = dataset.detections_dir / name
     images = [row.image for row in dataset.rows]
     with exclusive(target):
-        eye = (
-            detector
-            if not isinstance(detector, str)
-            else load_detector(detector, labels=labels, images=images)
-        )
+        if isinstance(detector, str):
+            file = Path(labels) if labels is not None else None
+            detector = load_detector(detector, labels=file, images=images)
         origin = DetectionOrigin(
-            detector=eye.name,
-            made_of=eye.made_of,
+            detector=detector.name,
+            made_of=detector.made_of,
             score=score,
             most=most,
             pictures=digest(dataset, boxes=False),
@@ -71,67 +71,68 @@ def detect(
         if target.is_dir():
             stored = read_manifest(target)
             if stored.origin == origin:
-                log.unlink(missing_ok=True)  # left by a kill after the folder took its place
+                log.unlink(missing_ok=True)  # a kill after the folder was finished leaves it behind
                 return stored
-            _refuse_other(target, stored.origin, origin, force=force)
+            _check_replaceable(target, stored.origin, origin, force=force)
         first = origin.model_dump_json()
         done = _resume(log, first, images)
         with (
             log.open("a", encoding="utf-8") as out,
             ProgressBar(f"detections {name}", len(images), done=len(done)) as bar,
         ):
-            for batch in _looked(dataset, eye, images[len(done) :], batch_size):
+            for batch in _detect_batches(dataset, detector, images[len(done) :], batch_size):
                 lines = [_line(image, result, score=score, most=most) for image, result in batch]
                 out.write("".join(line + "\n" for line in lines))
                 out.flush()
                 done += lines
                 bar.advance(len(lines))
-        made = _finish(target, origin, done)
+        manifest = _finish(target, origin, done)
         log.unlink()
-    return made
+    return manifest
 
 
 def _check(dataset: Dataset, *, score: float, most: int, batch_size: int, name: str) -> None:
     if not dataset.images_dir.is_dir():
         raise UserError(
-            f"{dataset.path} has no images/ folder, only stored features; there is nothing to look at"
+            f"{dataset.path} has no images/ folder, only stored features; detection needs the pictures"
         )
     if not 0 <= score <= 1:
-        raise UserError(f"score {score} is no share; use a number from 0 to 1, such as 0.3")
-    for value, what in ((most, "number of regions"), (batch_size, "batch size")):
+        raise UserError(f"score must be a number from 0 to 1, such as 0.3, got {score}")
+    for value, argument in ((most, "most"), (batch_size, "batch_size")):
         if value < 1:
-            raise UserError(f"{what} {value} is too small; use at least 1")
+            raise UserError(f"{argument} must be at least 1, got {value}")
     check_name(name)
 
 
 def check_name(name: str) -> None:
-    """Detections are plain folders below detections/."""
+    """Raise unless the name is that of a plain folder below detections/."""
     if not name or Path(name).name != name or name.startswith("."):
         raise UserError(f"bad name {name!r} for detections; use a plain folder name such as lite0")
 
 
-def _looked(
-    dataset: Dataset, eye: Detector, images: Sequence[str], batch_size: int
+def _detect_batches(
+    dataset: Dataset, detector: Detector, images: Sequence[str], batch_size: int
 ) -> Iterator[list[tuple[str, list[Region] | BrokenPicture]]]:
-    """Batches of pictures with what was seen; files are read on all cores beside the detector."""
-    read = partial(_look, dataset.images_dir, eye.side)
-    for batch in ahead(read, images, batch_size=batch_size):
-        good = [picture for _, picture in batch if isinstance(picture, Picture)]
-        seen = iter(eye.detect(good) if good else [])
+    """Batches of images with their regions; files are read on all cores while the detector runs."""
+    read = partial(_look, dataset.images_dir, detector.side)
+    for batch in prefetch(read, images, batch_size=batch_size):
+        readable = [picture for _, picture in batch if isinstance(picture, DetectorPicture)]
+        regions = iter(detector.detect(readable) if readable else [])
         yield [
-            (image, picture if isinstance(picture, BrokenPicture) else next(seen)) for image, picture in batch
+            (image, picture if isinstance(picture, BrokenPicture) else next(regions))
+            for image, picture in batch
         ]
 
 
-def _look(folder: Path, side: int, image: str) -> Picture | BrokenPicture:
+def _look(folder: Path, side: int, image: str) -> DetectorPicture | BrokenPicture:
     try:
-        return look(folder / image, image, side)
+        return scaled_picture(folder / image, image, side)
     except BrokenPicture as broken:
         return broken
 
 
 def best(regions: Sequence[Region], *, score: float, most: int) -> list[Region]:
-    """The regions of at least `score`, the surest first; one without a score was given by a person and is sure."""
+    """The `most` best regions that reach `score`, best first; one without a score comes from a person and counts as sure."""
     kept = [region for region in regions if region.score is None or region.score >= score]
     return sorted(kept, key=lambda region: -1.0 if region.score is None else -region.score)[:most]
 
@@ -143,11 +144,11 @@ def _line(image: str, result: list[Region] | BrokenPicture, *, score: float, mos
 
 
 def _resume(log: Path, first: str, images: Sequence[str]) -> list[str]:
-    """The lines of an interrupted run that still fit; the log holds just these afterwards."""
+    """The lines of an interrupted run that still match the images; the log holds only these afterwards."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    # What comes after the last end of line was cut off by a kill.
-    begun, *lines = log.read_text(encoding="utf-8").split("\n")[:-1] or [""] if log.is_file() else [""]
-    pairs = zip(lines, images, strict=False) if begun == first else ()
+    # Text after the last line feed was cut off by a kill.
+    started_with, *lines = log.read_text(encoding="utf-8").split("\n")[:-1] or [""] if log.is_file() else [""]
+    pairs = zip(lines, images, strict=False) if started_with == first else ()
     kept = [line for line, _ in takewhile(lambda pair: _image_of(pair[0]) == pair[1], pairs)]
     write_text(log, "".join(line + "\n" for line in [first, *kept]))
     return kept
@@ -161,37 +162,41 @@ def _image_of(line: str) -> Any:
     return value.get("image") if isinstance(value, dict) else None
 
 
-def _finish(target: Path, origin: DetectionOrigin, lines: Sequence[str]) -> Detections:
-    """Put the folder of detections in its place."""
+def _finish(target: Path, origin: DetectionOrigin, lines: Sequence[str]) -> DetectionsManifest:
+    """Write the folder of detections from the lines of a complete run."""
     entries = [json.loads(line) for line in lines]
-    broken = [BrokenDetection(image=e["image"], reason=e["broken"]) for e in entries if "broken" in e]
+    broken = [
+        PictureProblem(image=entry["image"], reason=entry["broken"]) for entry in entries if "broken" in entry
+    ]
     if len(broken) == len(lines):
-        raise UserError(f"none of the {len(lines)} pictures can be used: {broken[0].reason}")
+        raise UserError(
+            f"none of the {len(lines)} pictures can be used: {broken[0].reason}; check images/ of the dataset"
+        )
     with atomic_folder(target) as folder:
         file = folder / FILE
         pairs = zip(entries, lines, strict=True)
-        whole = [to_line(entry["image"], ()) if "broken" in entry else line for entry, line in pairs]
-        file.write_text("".join(line + "\n" for line in whole), encoding="utf-8")
+        rows = [to_line(entry["image"], ()) if "broken" in entry else line for entry, line in pairs]
+        file.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
         regions = read_regions(file)
-        made = Detections(
+        manifest = DetectionsManifest(
             format=1,
             lingvis=lingvis.__version__,
             origin=origin,
             pictures=len(regions),
-            empty=sum(not found for found in regions.values()),
+            empty=sum(not boxes for boxes in regions.values()),
             regions=sum(map(len, regions.values())),
-            labels=counted(regions),
+            labels=count_labels(regions),
             broken=tuple(broken),
         )
-        write_text(folder / MANIFEST, made.model_dump_json(indent=2) + "\n")
-    return made
+        write_text(folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+    return manifest
 
 
-def _refuse_other(target: Path, was: DetectionOrigin, now: DetectionOrigin, *, force: bool) -> None:
-    """Only detections made the same way are replaced unasked: they may have taken hours."""
-    same = was.model_dump(exclude={"pictures"}) == now.model_dump(exclude={"pictures"})
+def _check_replaceable(target: Path, old: DetectionOrigin, new: DetectionOrigin, *, force: bool) -> None:
+    """Raise unless the old detections were made in the same way: they may have taken hours."""
+    same = old.model_dump(exclude={"pictures"}) == new.model_dump(exclude={"pictures"})
     if not same and not force:
         raise UserError(
-            f"{target} holds what {was.detector} saw with score {was.score:g} and at most {was.most} regions; "
-            f"choose another name with --name, or replace it with --force"
+            f"{target} holds detections of {old.detector} with score {old.score:g} and at most {old.most} regions; "
+            f"choose another name, or set force to replace them"
         )

@@ -1,4 +1,4 @@
-"""Pictures -> vectors: decoding on all cores beside the backbone. Extraction and live use share it."""
+"""Pictures -> vectors: decoded on all cores while the backbone runs; used for extraction and for live pictures."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import Backbone, Preprocessing
 from lingvis.features.pictures import BrokenPicture, Decoded, decode
-from lingvis.features.prefetch import ahead
+from lingvis.features.prefetch import prefetch
 from lingvis.features.regions import coverage
 
 Kind = Literal["global", "grid", "region"]
 RegionMode = Literal["crop", "pooled"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 REGION_MODES: tuple[RegionMode, ...] = get_args(RegionMode)
-# The default: one pass of the backbone a picture, however many boxes it has.
+# The default: one pass of the backbone per picture, for any number of boxes.
 POOLED: RegionMode = "pooled"
 
 HALF_MAX = float(torch.finfo(torch.float16).max)
@@ -40,24 +41,24 @@ class PictureFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
-    """The set of one picture: values float16 [vectors, dim]; boxes float32 [vectors, 4] for regions."""
+class FeatureSet:
+    """The vectors of one picture: values float16 [vectors, dim]; boxes float32 [vectors, 4], for regions only."""
 
     values: NDArray[np.float16]
-    boxes: NDArray[np.float32] | None = None
+    boxes: Floats | None = None
 
 
 def check_kind(kind: str, regions: str) -> tuple[Kind, RegionMode | None]:
-    """Both choices when they exist; only the kind `region` has a way to make regions."""
+    """Both arguments as literals, the region mode only for kind `region`; raises for an unknown value."""
     if kind not in KINDS:
         raise UserError(f"unknown kind of features {kind!r}; choose one of: {choices(KINDS)}")
     if regions not in REGION_MODES:
-        raise UserError(f"unknown way to make regions {regions!r}; choose one of: {choices(REGION_MODES)}")
+        raise UserError(f"unknown region mode {regions!r}; choose one of: {choices(REGION_MODES)}")
     return kind, regions if kind == "region" else None
 
 
 class PictureEncoder:
-    """What is drawn from a picture: `kind`, and for regions whether boxes are cropped or pooled from cells."""
+    """Turns pictures into vectors of one kind; regions: crop each box from the picture, or pool the cells it covers."""
 
     def __init__(self, backbone: Backbone, *, kind: str = "grid", regions: str = POOLED) -> None:
         self.backbone = backbone
@@ -67,19 +68,19 @@ class PictureEncoder:
 
     @property
     def preprocessing(self) -> Preprocessing:
-        """The backbone's, except that pooled regions need the whole picture on the grid."""
+        """The preprocessing of the backbone; pooled regions need the whole picture on the grid."""
         if self.regions == "pooled":
             return dataclasses.replace(self.backbone.preprocessing, fit="squash", keep=1.0)
         return self.backbone.preprocessing
 
     def batches(
         self, files: Sequence[PictureFile], *, batch_size: int, threads: int | None = None
-    ) -> Iterator[list[Encoded | BrokenPicture]]:
-        """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
-        for batch in ahead(self._decode, files, batch_size=batch_size, threads=threads):
+    ) -> Iterator[list[FeatureSet | BrokenPicture]]:
+        """The vectors of the pictures in order, `batch_size` at a time; the error for a picture that cannot be read."""
+        for batch in prefetch(self._decode, files, batch_size=batch_size, threads=threads):
             results = [result for _, result in batch]
-            good = [result for result in results if isinstance(result, Decoded)]
-            encoded = iter(self.encode(good, batch_size) if good else [])
+            readable = [result for result in results if isinstance(result, Decoded)]
+            encoded = iter(self.encode(readable, batch_size) if readable else [])
             yield [next(encoded) if isinstance(result, Decoded) else result for result in results]
 
     def _decode(self, file: PictureFile) -> Decoded | BrokenPicture:
@@ -90,26 +91,26 @@ class PictureEncoder:
             return broken
 
     @torch.inference_mode()
-    def encode(self, pictures: Sequence[Decoded], batch_size: int) -> list[Encoded]:
-        """Decoded pictures, at least one -> their sets; the backbone sees `batch_size` views at a time."""
+    def encode(self, pictures: Sequence[Decoded], batch_size: int) -> list[FeatureSet]:
+        """At least one decoded picture -> the vectors of each; the backbone sees `batch_size` views at a time."""
         pixels = np.concatenate([picture.pixels for picture in pictures])
-        # Crops can be many more than pictures: the backbone still sees `batch_size` at a time.
+        # A picture may have many crops; the backbone still sees `batch_size` views at a time.
         chunks = [pixels[start : start + batch_size] for start in range(0, len(pixels), batch_size)]
         network = self.backbone.cells if self.uses_cells else self.backbone.pooled
         outputs = torch.cat(
             [run(network, chunk, self.preprocessing, self.backbone.device) for chunk in chunks]
         )
         if self.kind == "global":
-            return [Encoded(values) for values in _half(outputs[:, None])]
+            return [FeatureSet(values) for values in _half(outputs[:, None])]
         if self.kind == "grid":
-            return [Encoded(values) for values in _half(outputs.flatten(2).transpose(1, 2))]
+            return [FeatureSet(values) for values in _half(outputs.flatten(2).transpose(1, 2))]
         if self.regions == "pooled":
             sets = [_pool(cells, picture) for cells, picture in zip(outputs, pictures, strict=True)]
             outputs = torch.cat(sets)
         ends = np.cumsum([0, *(len(picture.boxes) for picture in pictures)])
         rows = _half(outputs)
         return [
-            Encoded(rows[start:end], picture.boxes)
+            FeatureSet(rows[start:end], picture.boxes)
             for (start, end), picture in zip(pairwise(ends), pictures, strict=True)
         ]
 
@@ -123,18 +124,18 @@ def encode_pictures(
     boxes: Sequence[Sequence[Box]] | None = None,
     batch_size: int = 32,
 ) -> Iterator[NDArray[np.float16]]:
-    """The set of vectors of each picture in turn, float16 [vectors, dim], just as extraction stores it.
+    """The vectors of each picture in turn, float16 [vectors, dim], exactly as extraction stores them.
 
-    boxes: the regions of each picture; without any, the whole picture is the one region.
+    boxes: the regions of each picture; without boxes, the whole picture is one region.
     """
-    given: Sequence[Sequence[Box]] = boxes if boxes is not None else [()] * len(paths)
-    files = [PictureFile(path, found) for path, found in zip(paths, given, strict=True)]
+    boxes_of: Sequence[Sequence[Box]] = boxes if boxes is not None else [()] * len(paths)
+    files = [PictureFile(path, regions_of) for path, regions_of in zip(paths, boxes_of, strict=True)]
     encoder = PictureEncoder(backbone, kind=kind, regions=regions)
     done = 0
     for batch in encoder.batches(files, batch_size=batch_size):
         for result in batch:
             if isinstance(result, BrokenPicture):
-                raise UserError(f"picture {paths[done]} cannot be used: {result}; mend or leave it out")
+                raise UserError(f"picture {paths[done]} cannot be used: {result}; fix it or leave it out")
             done += 1
             yield result.values
 
@@ -150,14 +151,14 @@ def run(
     std = torch.tensor(preprocessing.std, device=device)
     shift = torch.tensor(preprocessing.mean, device=device) / std
     inputs = torch.from_numpy(pixels).to(device).float()
-    # A whole row of pixels at a time is several times faster than three values at a time.
+    # Scaling whole rows of pixels is several times faster than scaling three values at a time.
     inputs.flatten(2).mul_((1 / (255 * std)).repeat(inputs.shape[2])).sub_(shift.repeat(inputs.shape[2]))
-    # Rows of RGB triples are the channels-last layout already, the faster one for convolutions.
+    # Rows of RGB triples are already in channels-last layout, the faster one for convolutions.
     inputs = inputs.permute(0, 3, 1, 2)
     with torch.autocast(device.type, torch.float16, enabled=device.type == "cuda"):
         outputs = network(inputs)
     if device.type == "cuda" and not torch.isfinite(outputs).all():
-        outputs = network(inputs)  # some transformers leave the range of half precision on the way
+        outputs = network(inputs)  # some transformers exceed the range of half precision
     return outputs.float()
 
 

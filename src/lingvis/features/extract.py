@@ -1,4 +1,4 @@
-"""Extract the features of a dataset into a store, resumable at any moment."""
+"""Extract the features of a dataset into a store; resumable at any moment."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Protocol
 
 from lingvis.data.dataset import Dataset
+from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, Preprocessing, load_backbone
-from lingvis.features.encode import POOLED, Encoded, PictureEncoder, PictureFile, check_kind
-from lingvis.features.manifest import Broken, Origin
+from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile, check_kind
+from lingvis.features.manifest import FeatureOrigin
 from lingvis.features.names import store_name
-from lingvis.features.partial import Partial, exclusive
+from lingvis.features.partial import PartialStore, exclusive
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.store import FeatureStore
 from lingvis.progress import ProgressBar
@@ -24,8 +25,8 @@ from lingvis.progress import ProgressBar
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Encoder(Protocol):
-    """What extraction asks for vectors: a PictureEncoder, or what stands for many of them elsewhere."""
+class FeatureEncoder(Protocol):
+    """Turns pictures into vectors: a PictureEncoder, or an object that spreads the work over a cluster."""
 
     @property
     def dim(self) -> int: ...
@@ -35,13 +36,13 @@ class Encoder(Protocol):
 
     def batches(
         self, files: Sequence[PictureFile], *, batch_size: int
-    ) -> Iterator[list[Encoded | BrokenPicture]]:
+    ) -> Iterator[list[FeatureSet | BrokenPicture]]:
         """The vectors of the pictures in order, batch by batch."""
         ...
 
 
 def extract(
-    dataset: Dataset,
+    dataset: Dataset | Path | str,
     *,
     backbone: str | Backbone = "efficientnet-lite0",
     kind: str = "grid",
@@ -51,38 +52,49 @@ def extract(
     batch_size: int = 32,
     device: str | None = None,
     name: str | None = None,
-    spread: Callable[[PictureEncoder], Encoder] | None = None,
+    spread: Callable[[PictureEncoder], FeatureEncoder] | None = None,
 ) -> FeatureStore:
     """Run every picture of the dataset through the backbone and store the vectors in features/<name>/.
 
-    A store that is complete and still fits is returned at once; one that was interrupted goes on where it
-    stopped. With skip_broken, pictures that cannot be read are listed in the manifest and left out.
-    detections: for regions, whose boxes to use instead of those of the rows (`Dataset.with_regions`).
-    spread: gives an encoder that does the same work elsewhere, as on a cluster.
+    kind: `global` stores one vector per picture, `grid` one per grid cell, `region` one per region.
+    regions: for kind region, `crop` encodes each box as a picture, `pooled` averages the grid cells it covers.
+    detections: for kind region, the detections to use instead of the regions of the rows.
+    skip_broken: list pictures that cannot be read in the manifest and leave them out, instead of raising.
+    name: BACKBONE-KIND by default. spread: returns an encoder that does the same work elsewhere, as on a cluster.
+
+    A complete store that still matches the dataset is returned at once; an interrupted extraction is resumed.
     """
+    dataset = Dataset.open(dataset)
     if not dataset.images_dir.is_dir():
         raise UserError(
-            f"{dataset.path} has no images/ folder, only stored features; there is nothing to extract"
+            f"{dataset.path} has no images/ folder, only stored features; extraction needs the pictures"
         )
     if batch_size < 1:
-        raise UserError(f"batch size {batch_size} is too small; use at least 1")
-    made, how = check_kind(kind, regions)
+        raise UserError(f"batch_size must be at least 1, got {batch_size}")
+    checked_kind, region_mode = check_kind(kind, regions)
     if kind == "region":
         dataset = dataset.with_regions(detections)
     elif detections is not None:
-        raise UserError(f"detections {detections!r} have no part in features of kind {kind}; use kind region")
-    title = backbone if isinstance(backbone, str) else backbone.name
-    usual = store_name(title, kind if detections is None else f"{kind}-{detections}")
-    target = dataset.features_dir / (name or usual)
+        raise UserError(
+            f"detections {detections!r} have no effect on features of kind {kind}; use kind region"
+        )
+    backbone_name = backbone if isinstance(backbone, str) else backbone.name
+    usual_name = store_name(backbone_name, kind if detections is None else f"{kind}-{detections}")
+    target = dataset.features_dir / (name or usual_name)
     if target.parent != dataset.features_dir or target.name.startswith("."):
         raise UserError(f"bad name {name!r} for features; use a plain folder name such as mine-grid")
-    origin = Origin(backbone=title, kind=made, regions=how, pictures=digest(dataset, boxes=kind == "region"))
-    with _space(target), exclusive(target):
+    origin = FeatureOrigin(
+        backbone=backbone_name,
+        kind=checked_kind,
+        regions=region_mode,
+        pictures=digest(dataset, boxes=kind == "region"),
+    )
+    with _reported_disk_space(target), exclusive(target):
         if target.exists():
             stored = FeatureStore.open(target)
             if stored.manifest.origin == origin:
                 return stored
-            _refuse_other(stored, origin)
+            _check_replaceable(stored, origin)
         network = load_backbone(backbone, device=device) if isinstance(backbone, str) else backbone
         encoder = PictureEncoder(network, kind=kind, regions=regions)
         _fill(
@@ -98,15 +110,15 @@ def extract(
 
 def _fill(
     dataset: Dataset,
-    encoder: Encoder,
+    encoder: FeatureEncoder,
     target: Path,
-    origin: Origin,
+    origin: FeatureOrigin,
     *,
     skip_broken: bool,
     batch_size: int,
 ) -> None:
-    """Encode what is not stored yet and put the store in its place."""
-    partial = Partial(target, origin=origin, preprocessing=encoder.preprocessing, dim=encoder.dim)
+    """Encode the pictures that are not stored yet and finish the store."""
+    partial = PartialStore(target, origin=origin, preprocessing=encoder.preprocessing, dim=encoder.dim)
     names = [row.image for row in dataset.rows]
     files = [
         PictureFile(dataset.images_dir / row.image, [r.box for r in row.regions]) for row in dataset.rows
@@ -115,26 +127,29 @@ def _fill(
         with ProgressBar(f"features {target.name}", len(names), done=partial.done) as bar:
             for batch in encoder.batches(files[partial.done :], batch_size=batch_size):
                 start = partial.done
-                found = dict(zip(names[start : start + len(batch)], batch, strict=True))
+                results = zip(names[start : start + len(batch)], batch, strict=True)
                 broken = [
-                    Broken(image=n, reason=str(r)) for n, r in found.items() if isinstance(r, BrokenPicture)
+                    PictureProblem(image=name, reason=str(result))
+                    for name, result in results
+                    if isinstance(result, BrokenPicture)
                 ]
                 if broken and not skip_broken:
-                    raise _stopped(dataset, broken[0])
-                partial.record([result for result in batch if isinstance(result, Encoded)], broken)
+                    raise _broken_error(dataset, broken[0])
+                partial.record([result for result in batch if isinstance(result, FeatureSet)], broken)
                 bar.advance(len(batch))
-        left_out = {entry.image for entry in partial.broken}
-        if len(left_out) == len(names):
+        skipped = {problem.image for problem in partial.broken}
+        if len(skipped) == len(names):
             raise UserError(
-                f"none of the {len(names)} pictures of {dataset.path} can be read: {partial.broken[0].reason}"
+                f"none of the {len(names)} pictures of {dataset.path} can be read: {partial.broken[0].reason}; "
+                "check its folder images/"
             )
-        partial.finish([name for name in names if name not in left_out])
+        partial.finish([name for name in names if name not in skipped])
     finally:
         partial.close()
 
 
 def digest(dataset: Dataset, *, boxes: bool) -> str:
-    """Names, sizes and boxes of the pictures: what tells that a store still fits its dataset."""
+    """SHA-256 of the names, file sizes and, if asked, boxes of the pictures; it changes when they do."""
     digest = hashlib.sha256()
     for row in dataset.rows:
         file = dataset.images_dir / row.image
@@ -145,31 +160,31 @@ def digest(dataset: Dataset, *, boxes: bool) -> str:
     return digest.hexdigest()
 
 
-def _refuse_other(stored: FeatureStore, origin: Origin) -> None:
-    """Only features made the same way may be replaced; anything else might not be made again."""
-    was, now = (found.model_dump(exclude={"pictures"}) for found in (stored.manifest.origin, origin))
-    if was != now:
+def _check_replaceable(stored: FeatureStore, origin: FeatureOrigin) -> None:
+    """Raise unless the stored features were made in the same way; others might be impossible to make again."""
+    old, new = (made.model_dump(exclude={"pictures"}) for made in (stored.manifest.origin, origin))
+    if old != new:
         raise UserError(
-            f"{stored.path} holds {was['kind']} features of {was['backbone']} made in another way; "
+            f"{stored.path} holds {old['kind']} features of {old['backbone']} made in another way; "
             f"choose another name or delete that folder"
         )
 
 
-def _stopped(dataset: Dataset, broken: Broken) -> UserError:
+def _broken_error(dataset: Dataset, broken: PictureProblem) -> UserError:
     return UserError(
-        f"picture {dataset.images_dir / broken.image} cannot be used: {broken.reason}; mend it, or leave such "
-        f"pictures out with --skip-broken (work so far is kept)"
+        f"picture {dataset.images_dir / broken.image} cannot be used: {broken.reason}; fix it, or set skip_broken "
+        f"to leave such pictures out (finished work is kept)"
     )
 
 
 @contextlib.contextmanager
-def _space(target: Path) -> Iterator[None]:
-    """Say in a sentence that the disk is full."""
+def _reported_disk_space(target: Path) -> Iterator[None]:
+    """Raise a UserError when the disk is full."""
     try:
         yield
     except OSError as error:
         if error.errno not in NO_SPACE:
             raise
         raise UserError(
-            f"no space left on the disk for {target}; free some and run again, work so far is kept"
+            f"no space left on the disk for {target}; free some and run again, finished work is kept"
         ) from error

@@ -1,21 +1,22 @@
-"""What a feature store says about itself."""
+"""The manifest of a feature store."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 import lingvis
+from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
 from lingvis.features.encode import Kind, RegionMode
 from lingvis.features.names import command_for
-from lingvis.files import sync, write_json
+from lingvis.files import checksum, sync, write_json
+from lingvis.strict import StrictModel, explain
 
 MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
     "manifest.json",
@@ -26,14 +27,10 @@ MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
 )
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class FeatureOrigin(StrictModel):
+    """The pictures and the method that the vectors were made from; equal origins mean equal stores.
 
-
-class Origin(_Strict):
-    """What the vectors were made of, and how; equal origins mean equal stores.
-
-    pictures: a digest of the names, file sizes and, for regions, boxes; empty for imported arrays.
+    pictures: digest of the names, file sizes and, for regions, boxes; empty for imported arrays.
     """
 
     backbone: str
@@ -42,24 +39,17 @@ class Origin(_Strict):
     pictures: str = ""
 
 
-class Broken(_Strict):
-    """A picture left out, and why."""
-
-    image: str
-    reason: str
-
-
-class Manifest(_Strict):
+class FeatureManifest(StrictModel):
     """manifest.json of a store."""
 
     format: Literal[1]
     lingvis: str
-    origin: Origin
+    origin: FeatureOrigin
     preprocessing: Preprocessing | None
     dim: int
     pictures: int
     vectors: int
-    broken: tuple[Broken, ...]
+    broken: tuple[PictureProblem, ...]
     checksums: dict[str, str]
 
 
@@ -68,7 +58,7 @@ def is_store(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> FeatureManifest:
     """Read and check manifest.json."""
     file = folder / MANIFEST
     if not is_store(folder):
@@ -76,12 +66,10 @@ def read_manifest(folder: Path) -> Manifest:
             f"no feature store at {folder} (folders are named BACKBONE-KIND); make it with: {command_for(folder)}"
         )
     try:
-        return Manifest.model_validate_json(file.read_bytes())
+        return FeatureManifest.model_validate_json(file.read_bytes())
     except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
         raise UserError(
-            f"{file} is damaged or of another version ({where + ': ' if where else ''}{problem['msg']}); "
+            f"{file} is damaged or of another version ({explain(error.errors()[0])}); "
             f"delete {folder} and extract or import the features again"
         ) from error
 
@@ -92,17 +80,17 @@ def seal(
     sizes: Sequence[int],
     *,
     dim: int,
-    origin: Origin,
+    origin: FeatureOrigin,
     preprocessing: Preprocessing | None = None,
-    broken: Sequence[Broken] = (),
+    broken: Sequence[PictureProblem] = (),
 ) -> None:
-    """Turn a folder with finished values (and boxes) into a store; the manifest comes last."""
+    """Turn a folder with finished values (and boxes) into a store; the manifest is written last."""
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
     np.save(folder / OFFSETS, offsets)
     sync(folder / OFFSETS)
     write_json(folder / NAMES, list(names))
     files = [name for name in (VALUES, OFFSETS, BOXES, NAMES) if (folder / name).is_file()]
-    manifest = Manifest(
+    manifest = FeatureManifest(
         format=1,
         lingvis=lingvis.__version__,
         origin=origin,
@@ -114,9 +102,3 @@ def seal(
         checksums={name: checksum(folder / name) for name in files},
     )
     write_json(folder / MANIFEST, manifest.model_dump(mode="json"))
-
-
-def checksum(file: Path) -> str:
-    """SHA-256 of a file."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()

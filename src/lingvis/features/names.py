@@ -18,7 +18,7 @@ def store_name(backbone: str, kind: str) -> str:
 def extract_command(
     dataset: Path, *, backbone: str, kind: str, regions: str | None = None, name: str | None = None
 ) -> str:
-    """The command that makes such features; `name` is left out where it is the usual one."""
+    """The command that makes such features; the default `name` is omitted."""
     words = ["lingvis", "features", "extract", str(dataset), "--backbone", backbone, "--kind", kind]
     if regions is not None:
         words += ["--regions", regions]
@@ -28,13 +28,13 @@ def extract_command(
 
 
 def command_for(folder: Path) -> str:
-    """The command that makes the features of a folder that is not there, as far as its name tells."""
+    """The command that makes the features of a missing folder, as far as its name tells."""
     dataset = folder.parent.parent
     backbone, _, kind = folder.name.rpartition("-")
     if kind not in KINDS:
         return extract_command(dataset, backbone="BACKBONE", kind="KIND", name=folder.name)
     if (
         backbone not in BACKBONES
-    ):  # `timm-resnet50` may stand for timm:resnet50: several names give one folder
+    ):  # several names give one folder: `timm-resnet50` may stand for timm:resnet50
         return extract_command(dataset, backbone="BACKBONE", kind=kind, name=folder.name)
     return extract_command(dataset, backbone=backbone, kind=kind)

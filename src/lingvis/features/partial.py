@@ -1,4 +1,4 @@
-"""Extraction under way: a folder that survives a kill at any moment and becomes the store at the end."""
+"""An unfinished feature store: a folder that survives a kill at any moment and becomes the store at the end."""
 
 from __future__ import annotations
 
@@ -14,30 +14,33 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
-from lingvis.features.encode import Encoded
-from lingvis.features.manifest import BOXES, VALUES, Broken, Origin, seal
-from lingvis.features.vectors import VectorFile
+from lingvis.features.encode import FeatureSet
+from lingvis.features.manifest import BOXES, VALUES, FeatureOrigin, seal
+from lingvis.features.vector_file import VectorFile
 from lingvis.files import replace_folder, write_text
 
 PROGRESS = "progress.jsonl"
 
 
-class Partial:
+class PartialStore:
     """The unfinished store of `target`, in a hidden folder beside it.
 
-    Values and boxes only grow. progress.jsonl starts with what is being made; each further line records one
-    batch: how many vectors its pictures have, which were broken, and a checksum of what was written for it.
-    On resume a line whose bytes did not reach the disk is dropped with everything after it.
+    Values and boxes only grow. The first line of progress.jsonl describes the store; each further line records one
+    batch: the number of vectors of each picture, the broken pictures, and a checksum of the bytes written for it.
+    On resume, a line whose bytes did not reach the disk is dropped together with everything after it.
     """
 
-    def __init__(self, target: Path, *, origin: Origin, preprocessing: Preprocessing, dim: int) -> None:
+    def __init__(
+        self, target: Path, *, origin: FeatureOrigin, preprocessing: Preprocessing, dim: int
+    ) -> None:
         self.target, self.origin, self.preprocessing, self.dim = target, origin, preprocessing, dim
         self.folder = target.parent / f".{target.name}.partial"
         self.done = 0
         self.sizes: list[int] = []
-        self.broken: list[Broken] = []
+        self.broken: list[PictureProblem] = []
         log = self.folder / PROGRESS
         first, batches = _read(log)
         if first != self._first_line() and self.folder.exists():
@@ -45,7 +48,7 @@ class Partial:
             batches = []
         self.folder.mkdir(parents=True, exist_ok=True)
         widths = {VALUES: (dim, "<f2")} | ({BOXES: (4, "<f4")} if origin.kind == "region" else {})
-        for stray in self.folder.iterdir():  # a kill while the store was sealed leaves more than these
+        for stray in self.folder.iterdir():  # a kill while the store is sealed leaves other files
             if stray.name not in (PROGRESS, *widths):
                 stray.unlink()
         self._files = [VectorFile(self.folder / name, *shape) for name, shape in widths.items()]
@@ -60,7 +63,7 @@ class Partial:
         return json.dumps(fields)
 
     def _replay(self, line: str) -> bool:
-        """Count a recorded batch when its bytes are there; after one that is not, no other fits."""
+        """Count a recorded batch if its bytes reached the disk; after one that did not, no later batch matches."""
         try:
             batch = json.loads(line)
         except ValueError:
@@ -72,16 +75,16 @@ class Partial:
             crc = zlib.crc32(file.read(start, stop), crc)
         if crc != batch["crc"] or batch["first"] != self.done:
             return False
-        self._count(batch["sizes"], [Broken(**entry) for entry in batch["broken"]])
+        self._count(batch["sizes"], [PictureProblem(**entry) for entry in batch["broken"]])
         return True
 
-    def _count(self, sizes: Sequence[int], broken: Sequence[Broken]) -> None:
+    def _count(self, sizes: Sequence[int], broken: Sequence[PictureProblem]) -> None:
         self.sizes += sizes
         self.broken += broken
         self.done += len(sizes) + len(broken)
 
-    def record(self, encoded: Sequence[Encoded], broken: Sequence[Broken]) -> None:
-        """Append one batch; once this returns, a kill does not lose it."""
+    def record(self, encoded: Sequence[FeatureSet], broken: Sequence[PictureProblem]) -> None:
+        """Append one batch; a kill after this call does not lose it."""
         columns: list[list[NDArray[Any]]] = [
             [picture.values for picture in encoded],
             [picture.boxes for picture in encoded if picture.boxes is not None],
@@ -99,9 +102,9 @@ class Partial:
         self._count(sizes, broken)
 
     def finish(self, names: Sequence[str]) -> None:
-        """Make the store of `names`, the pictures that are not broken, and put it in its place.
+        """Turn the folder into the store of `names`, the pictures that are not broken.
 
-        The log goes last, so that a kill at any moment before leaves something to go on from.
+        The log is removed last, so that a kill at any earlier moment leaves something to resume from.
         """
         for file in self._files:
             file.finish()
@@ -119,14 +122,14 @@ class Partial:
         (self.target / PROGRESS).unlink()
 
     def close(self) -> None:
-        """Leave everything for a later run."""
+        """Close all files, so that a later run can resume."""
         for close in (self._log.close, *(file.close for file in self._files)):
-            with contextlib.suppress(OSError):  # what cannot be flushed any more is dropped on resume
+            with contextlib.suppress(OSError):  # data that cannot be flushed is dropped on resume
                 close()
 
 
 def _read(log: Path) -> tuple[str, list[str]]:
-    """The first line and the whole lines after it; a line without its end was cut off by a kill."""
+    """The first line and the complete lines after it; a line without line feed was cut off by a kill."""
     if not log.is_file():
         return "", []
     lines = log.read_text(encoding="utf-8").split("\n")[:-1]
@@ -135,7 +138,7 @@ def _read(log: Path) -> tuple[str, list[str]]:
 
 @contextlib.contextmanager
 def exclusive(target: Path) -> Iterator[None]:
-    """Hold the lock of `target`, or say that another process works on it; a kill frees it."""
+    """Hold the lock of `target`; raises if another process holds it. A kill releases it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(target.parent / f".{target.name}.lock", os.O_CREAT | os.O_RDWR)
     try:

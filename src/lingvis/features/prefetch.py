@@ -1,4 +1,4 @@
-"""Reading files on all cores, some batches ahead of their use."""
+"""Read files on all cores, some batches ahead of their use."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def ahead(
+def prefetch(
     function: Callable[[T], R], values: Sequence[T], *, batch_size: int, threads: int | None = None
 ) -> Iterator[list[tuple[T, R]]]:
-    """Batches of (value, function(value)) in order; threads: one for each core unless given."""
+    """Yield batches of (value, function(value)) in order, computed by threads; one per core unless given."""
     waiting: deque[list[tuple[T, Future[R]]]] = deque()
     pool = ThreadPoolExecutor(threads or core_count(), thread_name_prefix="decode")
     try:

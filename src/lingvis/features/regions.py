@@ -1,4 +1,4 @@
-"""Boxes on a grid of cells."""
+"""How much of each box lies on each cell of a grid."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 
 def coverage(fractions: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """How much of each box lies on each cell: [boxes, rows * columns], every row sums to one.
+    """The share of each box that lies on each cell, [boxes, rows * columns]; every row sums to one.
 
-    fractions: [boxes, 4], x0, y0, x1, y1 as shares of width and height; a cell half covered counts half.
+    fractions: [boxes, 4], x0, y0, x1, y1 as shares of width and height; a half-covered cell counts half.
     """
     across = _overlap(fractions[:, 0], fractions[:, 2], columns)
     down = _overlap(fractions[:, 1], fractions[:, 3], rows)
@@ -19,7 +19,7 @@ def coverage(fractions: NDArray[np.float64], rows: int, columns: int) -> NDArray
 
 
 def _overlap(starts: NDArray[np.float64], ends: NDArray[np.float64], cells: int) -> NDArray[np.float64]:
-    """Length that each interval shares with each of `cells` equal parts of [0, 1], [intervals, cells]."""
+    """The length that each interval shares with each of `cells` equal parts of [0, 1], [intervals, cells]."""
     edges = np.linspace(0.0, 1.0, cells + 1)
     shared = np.minimum(ends[:, None], edges[1:]) - np.maximum(starts[:, None], edges[:-1])
     lengths: NDArray[np.float64] = np.maximum(shared, 0.0)

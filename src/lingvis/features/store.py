@@ -1,9 +1,8 @@
-"""Stored features: a folder of memory-mapped float16 vectors, a set of them for each picture."""
+"""Stored features: a folder of memory-mapped float16 vectors, one or more per picture."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.encode import Kind
@@ -21,14 +21,14 @@ from lingvis.features.manifest import (
     NAMES,
     OFFSETS,
     VALUES,
-    Manifest,
-    Origin,
-    checksum,
+    FeatureManifest,
+    FeatureOrigin,
     read_manifest,
     seal,
 )
-from lingvis.features.vectors import VectorFile
-from lingvis.files import atomic_folder
+from lingvis.features.vector_file import VectorFile
+from lingvis.files import atomic_folder, checksum
+from lingvis.progress import note
 
 NAMES_SHOWN = 5
 
@@ -42,15 +42,15 @@ class FeatureStore:
     """
 
     path: Path
-    manifest: Manifest
+    manifest: FeatureManifest
     names: list[str]
-    offsets: NDArray[np.int64]
+    offsets: Ints
     values: NDArray[np.float16]
-    boxes: NDArray[np.float32] | None
+    boxes: Floats | None
 
     @classmethod
     def open(cls, path: Path | str) -> FeatureStore:
-        """Open a store and check that its files fit together; `verify` checks their content too."""
+        """Open a store and check that its files match each other; `verify` checks their content too."""
         path = Path(path)
         manifest = read_manifest(path)
         try:
@@ -67,9 +67,9 @@ class FeatureStore:
         ]
         if boxes is not None:
             expected.append((BOXES, (str(boxes.dtype), boxes.shape), ("float32", (manifest.vectors, 4))))
-        for file, got, wanted in expected:
-            if got != wanted:
-                raise _damaged(path, f"{file} has {got} where the manifest says {wanted}")
+        for file, actual, declared in expected:
+            if actual != declared:
+                raise _damaged(path, f"{file} has {actual} where the manifest says {declared}")
         if offsets[0] != 0 or offsets[-1] != manifest.vectors or (np.diff(offsets) < 1).any():
             raise _damaged(path, f"{OFFSETS} does not divide the vectors among the pictures")
         return cls(path, manifest, names, offsets, values, boxes)
@@ -78,7 +78,7 @@ class FeatureStore:
         return len(self.names)
 
     def __getitem__(self, picture: int) -> NDArray[np.float16]:
-        """The set of one picture by its number, [vectors, dim]."""
+        """The vectors of one picture by its number, [vectors, dim]."""
         if not 0 <= picture < len(self):
             raise IndexError(picture)
         return self.values[self.offsets[picture] : self.offsets[picture + 1]]
@@ -92,7 +92,7 @@ class FeatureStore:
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
 
-    def index(self, names: Sequence[str]) -> NDArray[np.int64]:
+    def index(self, names: Sequence[str]) -> Ints:
         """The numbers of pictures by name, int64 [len(names)]."""
         missing = [name for name in names if name not in self._places]
         if missing:
@@ -106,16 +106,16 @@ class FeatureStore:
 
     def verify(self) -> None:
         """Compare every file with its checksum."""
-        for file, wanted in self.manifest.checksums.items():
-            if checksum(self.path / file) != wanted:
+        for file, recorded in self.manifest.checksums.items():
+            if checksum(self.path / file) != recorded:
                 raise _damaged(self.path, f"{file} does not match its checksum")
 
 
 def without_broken(dataset: Dataset, stores: Iterable[FeatureStore]) -> Dataset:
-    """The dataset less the pictures that were broken at the extraction of any of the stores; says so."""
+    """The dataset without the pictures that any of the stores lists as broken; a note reports their number."""
     broken = {entry.image for store in stores for entry in store.manifest.broken}
     if broken:
-        print(f"note: {len(broken)} broken pictures of {dataset.path} are left out", file=sys.stderr)
+        note(f"{len(broken)} broken pictures of {dataset.path} are left out")
     return dataset.without(broken)
 
 
@@ -128,13 +128,13 @@ def write_store(
     backbone: str = "imported",
     boxes: Iterable[NDArray[Any]] | None = None,
 ) -> None:
-    """Store given vectors atomically: one array [vectors, dim] or [dim] for each name, and its boxes.
+    """Store vectors atomically: one array [vectors, dim] or [dim] per name, and its boxes [vectors, 4] if given.
 
-    For importers; one picture at a time is in memory.
+    Importers use it; only one picture at a time is in memory.
     """
     if len(set(names)) != len(names):
-        raise UserError(f"features for {folder} name the same picture twice; give every picture one array")
-    given = iter(boxes) if boxes is not None else None
+        raise UserError(f"features for {folder} name the same picture twice; pass one array per picture")
+    boxes_of = iter(boxes) if boxes is not None else None
     with atomic_folder(folder) as temporary:
         sizes: list[int] = []
         files: dict[str, VectorFile] = {}
@@ -144,26 +144,26 @@ def write_store(
             name = names[number] if number < len(names) else f"number {number + 1}"
             sizes.append(len(vectors))
             _add(files, temporary / VALUES, vectors, np.float16, name)
-            if given is not None:
+            if boxes_of is not None:
                 _add(
                     files,
                     temporary / BOXES,
-                    np.asarray(next(given)).reshape(len(vectors), 4),
+                    np.asarray(next(boxes_of)).reshape(len(vectors), 4),
                     np.float32,
                     name,
                 )
         if len(sizes) != len(names) or not names:
             raise UserError(
-                f"features for {folder} have {len(sizes)} arrays for {len(names)} pictures; they must match"
+                f"features for {folder} have {len(sizes)} arrays for {len(names)} pictures; pass one array per picture"
             )
         for file in files.values():
             file.finish()
-        origin = Origin(backbone=backbone, kind=kind)
+        origin = FeatureOrigin(backbone=backbone, kind=kind)
         seal(temporary, names, sizes, dim=files[VALUES].width, origin=origin)
 
 
 def _add(files: dict[str, VectorFile], path: Path, rows: NDArray[Any], dtype: Any, name: str) -> None:
-    """Append rows to the file at `path`, which is made at the first of them."""
+    """Append rows to the file at `path`, which is created by the first of them."""
     if rows.ndim != 2 or not rows.size:
         raise UserError(
             f"features of {name} have shape {list(rows.shape)}; expected [vectors, dim], not empty"
@@ -173,13 +173,15 @@ def _add(files: dict[str, VectorFile], path: Path, rows: NDArray[Any], dtype: An
     file = files[path.name]
     if rows.shape[1] != file.width:
         raise UserError(
-            f"features of {name} have {rows.shape[1]} values a vector, those before it {file.width}"
+            f"features of {name} have {rows.shape[1]} values per vector and those before it {file.width}; "
+            "all vectors of a store must have one size"
         )
     with np.errstate(over="ignore"):
         stored = rows.astype(dtype)
     if not np.isfinite(stored).all():
         raise UserError(
-            f"features of {name} hold values that are not finite or too large for {np.dtype(dtype)}"
+            f"features of {name} hold values that are not finite or too large for {np.dtype(dtype)}; "
+            "scale them down before they are stored"
         )
     file.append(stored)
 

@@ -1,0 +1,1 @@
+"""The image side: stored vectors -> vectors of the joint space."""

@@ -1,22 +1,34 @@
 """Size augmentation of the image side: drop whole vectors of a set during training.
 
-Chen et al. 2021, section 3 and supplementary 2.1(2). At least one vector of each picture is always kept.
+Chen et al. 2021, section 3 and supplementary 2.1(2). At least one vector per picture is always kept.
 """
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
 
 from lingvis.bounds import Share
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 
-IMAGE_AUGMENTS: Registry[type[nn.Module]] = Registry("image augmentation")
+
+class ImageAugment(RecipePart, nn.Module, ABC):
+    """Changes the sets of vectors of a batch in training, and nothing in evaluation mode."""
+
+    @abstractmethod
+    def forward(self, tokens: Tokens) -> Tokens:
+        """The same vectors with a mask that hides some of them."""
 
 
-@IMAGE_AUGMENTS.register("none", "leave the vectors as they are")
-class KeepVectors(nn.Module):
+IMAGE_AUGMENTS: Registry[type[ImageAugment]] = Registry("image augmentation")
+
+
+@IMAGE_AUGMENTS.register("none", "leave the vectors unchanged")
+class KeepVectors(ImageAugment):
     """No augmentation."""
 
     def forward(self, tokens: Tokens) -> Tokens:
@@ -24,7 +36,7 @@ class KeepVectors(nn.Module):
 
 
 @IMAGE_AUGMENTS.register("drop", "drop each vector with a fixed probability (VSE-infinity on regions)")
-class DropVectors(nn.Module):
+class DropVectors(ImageAugment):
     """Each vector is dropped with probability `p`."""
 
     def __init__(self, *, p: Share) -> None:
@@ -36,7 +48,7 @@ class DropVectors(nn.Module):
 
 
 @IMAGE_AUGMENTS.register("drop_scaled", "drop with a probability drawn per picture (VSE-infinity on grids)")
-class DropVectorsScaled(nn.Module):
+class DropVectorsScaled(ImageAugment):
     """Draw u ~ U(0, 1) per picture; if u > `p`, drop each of its vectors with probability `p` * u."""
 
     def __init__(self, *, p: Share) -> None:
@@ -52,6 +64,6 @@ class DropVectorsScaled(nn.Module):
 
 def _drop(tokens: Tokens, p: float | Tensor) -> Tokens:
     draws = torch.rand(tokens.mask.shape, device=tokens.mask.device).masked_fill(~tokens.mask, -1.0)
-    # The vector with the largest draw stays even if all others go: a set is never empty.
-    luckiest = torch.zeros_like(tokens.mask).scatter(1, draws.argmax(dim=1, keepdim=True), True)
-    return Tokens(tokens.values, tokens.mask & ((draws >= p) | luckiest))
+    # The vector with the largest draw always stays, so that no set becomes empty.
+    kept = torch.zeros_like(tokens.mask).scatter(1, draws.argmax(dim=1, keepdim=True), True)
+    return Tokens(tokens.values, tokens.mask & ((draws >= p) | kept))

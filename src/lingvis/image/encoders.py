@@ -1,35 +1,61 @@
-"""Feature vectors -> vectors of the joint space, one by one."""
+"""Feature vectors -> vectors of the joint space, each by itself."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 from torch import nn
 
 from lingvis.bounds import Count, Share
 from lingvis.layers.normalization import MaskedBatchNorm
-from lingvis.layers.projection import Linear
+from lingvis.layers.projection import xavier_linear
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 
-IMAGE_ENCODERS: Registry[type[nn.Module]] = Registry("image encoder")
-IMAGE_ENCODERS.register("linear", "one linear layer (VSE++, VSE-infinity on grids)")(Linear)
+
+class ImageEncoder(RecipePart, nn.Module, ABC):
+    """Turns each stored vector of a picture into a vector of length `dim`."""
+
+    dim: int
+
+    @abstractmethod
+    def forward(self, tokens: Tokens) -> Tokens:
+        """[B, L, input_dim] -> [B, L, dim], with the same mask."""
+
+
+IMAGE_ENCODERS: Registry[type[ImageEncoder]] = Registry("image encoder")
+
+
+@IMAGE_ENCODERS.register("linear", "one linear layer (VSE++, VSE-infinity on grids)")
+class LinearImageEncoder(ImageEncoder):
+    """Every vector through one linear layer: [B, L, input_dim] -> [B, L, dim]."""
+
+    def __init__(self, *, input_dim: Count, dim: Count) -> None:
+        super().__init__()
+        self.dim = dim
+        self.linear = xavier_linear(input_dim, dim)
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        return Tokens(self.linear(tokens.values), tokens.mask)
 
 
 @IMAGE_ENCODERS.register(
     "residual_mlp", "linear layer plus a two-layer MLP with batch norm (VSE-infinity on regions)"
 )
-class ResidualMLP(nn.Module):
+class ResidualMLP(ImageEncoder):
     """Linear(D, dim) + MLP(D -> hidden -> BN -> ReLU -> dim), added.
 
     [B, L, input_dim] -> [B, L, dim]. Chen et al. 2021, supplementary 1.1: "a two-layer MLP with residual
-    link". Batch statistics are taken over valid vectors only: dropped and padded ones do not enter.
-    dropout: of the stored values.
+    link". Batch statistics are over valid vectors only, without dropped and padded ones.
+    dropout: that of the stored values.
     """
 
     def __init__(self, *, input_dim: Count, dim: Count, hidden: Count, dropout: Share = 0.0) -> None:
         super().__init__()
         self.dim = dim
         self.dropout = nn.Dropout(dropout)
-        self.linear = Linear(input_dim=input_dim, dim=dim)
+        self.linear = LinearImageEncoder(input_dim=input_dim, dim=dim)
         self.inner = nn.Linear(input_dim, hidden)
         self.norm = MaskedBatchNorm(hidden)
         self.outer = nn.Linear(hidden, dim)
@@ -41,7 +67,7 @@ class ResidualMLP(nn.Module):
 
 
 @IMAGE_ENCODERS.register("mlp", "two layers with batch norm, ReLU and dropout between (EmbN, MULE, SMALR)")
-class MLP(nn.Module):
+class MLP(ImageEncoder):
     """FC hidden -> BN -> ReLU -> dropout -> FC dim: [B, L, input_dim] -> [B, L, dim]. Wang et al. 2018."""
 
     def __init__(self, *, input_dim: Count, dim: Count, hidden: Count, dropout: Share) -> None:

@@ -1,4 +1,4 @@
-"""Stored feature sets -> Tokens by number: resident on the device when they fit, memory-mapped otherwise."""
+"""Stored feature sets -> Tokens by number; they are on the device where they fit, and memory-mapped otherwise."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Ints
 from lingvis.layers.ragged import RaggedIndex, starts_of
 from lingvis.types import Tokens
 
 # The share of a GPU's free memory that features may take; the rest is for weights and activations.
 SHARE_OF_MEMORY = 0.6
-SETS_A_PORTION = 1024
+SETS_PER_COPY = 1024
 
 
 class FeatureTable:
     """Sets of vectors, flat: set r is values[offsets[r] : offsets[r + 1]], of variable size.
 
-    values: float16 [total, dim], usually memory-mapped; `rows` restricts and orders the sets served.
+    values: float16 [total, dim], usually memory-mapped. rows: the sets of this table, in its order.
     """
 
     def __init__(
         self,
         *,
         values: NDArray[np.float16],
-        offsets: NDArray[np.int64],
-        rows: NDArray[np.int64],
+        offsets: Ints,
+        rows: Ints,
         device: torch.device,
     ) -> None:
         self.device = device
@@ -43,7 +44,7 @@ class FeatureTable:
 
     @property
     def resident(self) -> bool:
-        """Whether all sets lie on the GPU."""
+        """Whether all sets are on the GPU."""
         return self._resident is not None
 
     def gather(self, rows: Tensor, size: int) -> Tokens:
@@ -55,24 +56,23 @@ class FeatureTable:
             values = torch.from_numpy(self._mapped[places.cpu().numpy()]).to(self.device, non_blocking=True)
         return Tokens(values.float(), mask)
 
-    def batch(self, rows: NDArray[np.int64]) -> Tokens:
+    def batch(self, rows: Ints) -> Tokens:
         """Sets by number, padded to the largest of them."""
         on_device = torch.from_numpy(rows).to(self.device, non_blocking=True)
         return self.gather(on_device, self.rows.longest(rows))
 
 
-def _fits(wanted: int, device: torch.device) -> bool:
-    return device.type == "cuda" and wanted <= SHARE_OF_MEMORY * torch.cuda.mem_get_info(device)[0]
+def _fits(size: int, device: torch.device) -> bool:
+    """Whether that many bytes fit into the GPU."""
+    return device.type == "cuda" and size <= SHARE_OF_MEMORY * torch.cuda.mem_get_info(device)[0]
 
 
-def _copy(
-    values: NDArray[np.float16], starts: NDArray[np.int64], sizes: NDArray[np.int64], device: torch.device
-) -> Tensor:
-    """The wanted sets one behind the other on the device, moved in portions: the host never holds them all."""
+def _copy(values: NDArray[np.float16], starts: Ints, sizes: Ints, device: torch.device) -> Tensor:
+    """The sets consecutively on the device, copied in portions, so that the host never holds all of them."""
     copied = torch.empty(int(sizes.sum()), values.shape[1], dtype=torch.float16, device=device)
     ends = np.cumsum(sizes)
-    for first in range(0, len(sizes), SETS_A_PORTION):
-        rows = slice(first, first + SETS_A_PORTION)
+    for first in range(0, len(sizes), SETS_PER_COPY):
+        rows = slice(first, first + SETS_PER_COPY)
         parts = [values[start : start + size] for start, size in zip(starts[rows], sizes[rows], strict=True)]
         begin = ends[first] - sizes[first]
         copied[begin : begin + int(sizes[rows].sum())] = torch.from_numpy(np.concatenate(parts)).to(device)

@@ -1,4 +1,4 @@
-"""Batch normalisation that knows which vectors are real."""
+"""Batch normalisation over padded sets of vectors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from torch import Tensor, nn
 class MaskedBatchNorm(nn.BatchNorm1d):
     """Batch norm of [..., D] whose statistics come from the valid vectors of mask [...] only.
 
-    Weighted sums instead of indexing by the mask, so that a GPU never waits for the number of valid vectors.
-    They are made in the numbers of the running statistics: float32 for values in bfloat16 too.
+    It uses weighted sums instead of indexing by the mask, so that a GPU never waits for the number of valid vectors.
+    Sums have the number type of the running statistics: float32 also for values in bfloat16.
     """
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]

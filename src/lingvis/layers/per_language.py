@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from lingvis.bounds import Count
 from lingvis.errors import UserError
-
-Runs = tuple[tuple[int, int], ...]
+from lingvis.types import Runs
 
 
 class PerLanguageLinear(nn.Module):
@@ -18,33 +17,34 @@ class PerLanguageLinear(nn.Module):
 
     def __init__(self, *, languages: Count, input_dim: Count, dim: Count) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(input_dim, dim) for _ in range(languages))
-        for layer in self.layers:
-            nn.init.xavier_uniform_(layer.weight)  # type: ignore[arg-type]
-            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+        layers = [nn.Linear(input_dim, dim) for _ in range(languages)]
+        for layer in layers:
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        self.layers = nn.ModuleList(layers)
 
     def forward(self, values: Tensor, runs: Runs) -> Tensor:
-        """values [B, ..., input_dim], the languages of the rows as in TextBatch -> [B, ..., dim]."""
+        """values [B, ..., input_dim] and the languages of the rows -> [B, ..., dim]."""
         return by_language(self.layers, runs, values)
 
     def blocks(self, values: Tensor, sizes: Sequence[int]) -> Tensor:
-        """values [words, input_dim], so many of each language in order -> [words, dim]."""
+        """values [words, input_dim], sizes[n] of them of language n, in order -> [words, dim]."""
         parts = torch.split(values, list(sizes))
         return torch.cat([layer(part) for layer, part in zip(self.layers, parts, strict=True)])
 
 
 def by_language(layers: Sequence[Callable[..., Tensor]] | nn.ModuleList, runs: Runs, *rows: Tensor) -> Tensor:
-    """Each language's layer, called once with all rows of its language; the results in the order of the rows.
+    """Call each language's layer once with all rows of its language; the results are in the order of the rows.
 
-    Runs are known on the host, so that cutting and joining never waits for a device.
+    Runs are known on the host, so that splitting and joining never waits for a device.
     """
     counts = [count for _, count in runs]
     if sum(counts) != len(rows[0]):
-        raise ValueError(f"the batch tells the language of {sum(counts)} of its {len(rows[0])} rows")
+        raise ValueError(f"runs give the language of {sum(counts)} of the {len(rows[0])} rows")
     if any(lang >= len(layers) for lang, _ in runs):
         raise UserError(
             f"got a sentence in a language that this model has no layer for (it has {len(layers)}); "
-            "ask in one of the languages of its training captions"
+            "use one of the languages of its training captions"
         )
     cut = [torch.split(each, counts) for each in rows]
     parts: list[Tensor] = [rows[0]] * len(runs)

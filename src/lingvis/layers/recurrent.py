@@ -1,4 +1,4 @@
-"""A recurrent layer over padded batches that never packs and never waits for the device."""
+"""A recurrent layer over padded batches that needs no packing, so that the host never waits for the device."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class MaskedGRU(nn.Module):
     """One-layer GRU over padded sequences whose valid positions come first.
 
     values [batch, length, input_dim], mask bool [batch, length] -> [batch, length, hidden]. Two directions
-    are averaged (as in VSE-infinity), or stand side by side with half the units each; padded outputs are
-    zero. Equals a packed `nn.GRU`, but packing copies the lengths to the host: here the second direction is a
-    plain GRU over each sequence turned round within its own length, so that padding stays at the end, where a
-    causal layer cannot see it.
+    are averaged (as in VSE-infinity), or concatenated with half the units each; padded outputs are zero. The result
+    equals that of a packed `nn.GRU`, but packing copies the lengths to the host. Here the second direction is a
+    plain GRU over each sequence reversed within its own length: padding stays at the end, which a causal layer
+    reads last.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class MaskedGRU(nn.Module):
         units = hidden // 2 if self.concatenate else hidden
         if self.concatenate and hidden % 2:
             raise UserError(
-                f"two directions side by side need an even size, got {hidden}; choose an even dim"
+                f"two concatenated directions need an even size, got {hidden}; choose an even dim"
             )
         self.ahead = nn.GRU(input_dim, units, batch_first=True)
         self.back = nn.GRU(input_dim, units, batch_first=True) if bidirectional else None
@@ -38,16 +38,16 @@ class MaskedGRU(nn.Module):
         states: Tensor = self.ahead(values)[0]
         if self.back is not None:
             rows = reversal(mask)
-            turned: Tensor = self.back(turn_round(values, rows))[0]
-            turned = turn_round(turned, rows)
-            states = torch.cat((states, turned), dim=-1) if self.concatenate else (states + turned) / 2
+            backward: Tensor = self.back(reverse(values, rows))[0]
+            backward = reverse(backward, rows)
+            states = torch.cat((states, backward), dim=-1) if self.concatenate else (states + backward) / 2
         return states.masked_fill(~mask.unsqueeze(-1), 0.0)
 
 
 def reversal(mask: Tensor) -> Tensor:
-    """Where each row of the flattened batch comes from when every sequence is reversed within its length.
+    """The source of each row of the flattened batch when every sequence is reversed within its length.
 
-    mask bool [batch, length] -> int64 [batch * length]; padded positions stay where they are.
+    mask bool [batch, length] -> int64 [batch * length]; padded positions keep their place.
     """
     batch, length = mask.shape
     position = torch.arange(length, device=mask.device)
@@ -55,13 +55,13 @@ def reversal(mask: Tensor) -> Tensor:
     return (source + torch.arange(batch, device=mask.device).unsqueeze(1) * length).flatten()
 
 
-def turn_round(values: Tensor, rows: Tensor) -> Tensor:
+def reverse(values: Tensor, rows: Tensor) -> Tensor:
     """Apply a `reversal` to values [batch, length, dim]."""
-    turned: Tensor = _TurnRound.apply(values, rows)  # type: ignore[no-untyped-call]
-    return turned
+    result: Tensor = _Reverse.apply(values, rows)  # type: ignore[no-untyped-call]
+    return result
 
 
-class _TurnRound(torch.autograd.Function):
+class _Reverse(torch.autograd.Function):
     """A reversal is its own inverse: the gradient is the same gather, not a scatter with atomic adds."""
 
     @staticmethod

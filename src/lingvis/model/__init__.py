@@ -1,0 +1,1 @@
+"""The dual encoder, its folder, and the embedder that applies it."""

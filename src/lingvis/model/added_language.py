@@ -1,7 +1,7 @@
-"""Languages that a model learnt later: each has words of its own, and shares all else with the model.
+"""Languages that a model learnt later: each has a word part of its own and shares the rest with the model.
 
-RUN/added/LANG/ holds the files of its tokenizer, words.safetensors and config.json. The model itself is not touched, so
-its pictures and its other languages are what they were, to the bit.
+RUN/added/LANG/ holds the files of its tokenizer, words.safetensors and config.json. The model itself does not change,
+so the embeddings of pictures and of other languages stay the same to the bit.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ from torch.nn import functional as F
 from lingvis.data.rows import Language
 from lingvis.errors import UserError
 from lingvis.files import write_json
+from lingvis.model.build import make_part
 from lingvis.model.dual_encoder import TextSide
-from lingvis.model.folder import CONFIG, damage_told, read_tensors, write_tensors
-from lingvis.recipes.options import PROVIDED, accepted, part_problems
+from lingvis.model.folder import CONFIG, read_tensors, report_damage, write_tensors
+from lingvis.recipes.options import PROVIDED, part_problems
 from lingvis.recipes.schema import Part
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch
 
 ADDED, WEIGHTS = "added", "words.safetensors"
 
 
 class AddedConfig(BaseModel):
-    """config.json of an added language: its parts, and how they came about.
+    """config.json of an added language.
 
-    like: the language of the model whose layers it uses, where the model has one a language. route, data and
-    numbers: how it was learnt, from what, and what was measured.
+    like: the language of the model whose layers it uses, where the model has one layer per language.
+    route, data, numbers: a record of how it was learnt, of the data, and of the measurements.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,15 +51,15 @@ class AddedConfig(BaseModel):
 
 
 class Branch(nn.Module):
-    """Tokenised sentences -> pooled and projected vectors [B, dim], by words of its own and the rest of a text side.
+    """Tokenised sentences -> pooled and projected vectors [B, dim], by its own words and the rest of a text side.
 
-    place: the number of the language whose layers it uses. dropout: of word vectors, in training.
+    place: the number of the language whose layers it uses. dropout: that of word vectors in training.
     """
 
-    def __init__(self, *, words: nn.Module, text: TextSide, place: int, dropout: float = 0.0) -> None:
+    def __init__(self, *, words: WordPart, text: TextSide, place: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.words, self.place, self.dropout = words, place, dropout
-        self._text = (text,)  # no module of ours: neither its weights nor its mode are
+        self._text = (text,)  # in a tuple, so that it is no submodule: its weights and mode stay its own
 
     def forward(self, batch: TextBatch) -> Tensor:
         text = self._text[0]
@@ -80,30 +81,29 @@ class AddedLanguage:
 
     @property
     def values(self) -> int:
-        """How many values it adds to the model."""
+        """Number of values that it adds to the model."""
         return sum(each.numel() for each in self.branch.parameters())
 
     def to(self, device: torch.device) -> AddedLanguage:
-        """Its words on a device."""
+        """Move its words to a device."""
         self.branch.to(device)
         return self
 
     def bank(self, texts: Sequence[str], device: torch.device) -> TokenBank:
-        """Sentences of the language, tokenised."""
+        """Tokenised sentences of the language."""
         lang = self.config.lang
         return TokenBank(
             tokenizer=self.tokenizer, texts=texts, langs=[lang] * len(texts), languages=[lang], device=device
         )
 
 
-def make_words(part: Part, vocabulary: Vocabulary) -> nn.Module:
-    """A word part with weights as it starts."""
-    factory = WORDS.get(part.name)
-    return factory(**part.options, **accepted(factory, {"vocabulary": vocabulary}))
+def make_words(part: Part, vocabulary: Vocabulary) -> WordPart:
+    """A word part with its initial weights."""
+    return make_part(WORDS, part, vocabulary=vocabulary)
 
 
 def write_added(run: Path, language: AddedLanguage) -> None:
-    """Write RUN/added/LANG; the caller sees to it that the whole of RUN appears at once."""
+    """Write RUN/added/LANG; the caller makes RUN appear as a whole."""
     folder = run / ADDED / language.config.lang
     folder.mkdir(parents=True)
     language.tokenizer.save(folder)
@@ -112,28 +112,28 @@ def write_added(run: Path, language: AddedLanguage) -> None:
 
 
 def write_added_config(run: Path, config: AddedConfig) -> None:
-    """Write config.json of an added language, or write it anew with more said of it."""
+    """Write config.json of an added language, or replace it."""
     write_json(run / ADDED / config.lang / CONFIG, config.model_dump())
 
 
 def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -> AddedLanguage:
-    """Read what `write_added` wrote, strictly; languages: those the model was trained on, as it numbers them."""
+    """Read what `write_added` wrote; languages: those the model was trained on, in the order of their numbers."""
     folder = run / ADDED / lang
-    with damage_told(str(folder / CONFIG)):
+    with report_damage(str(folder / CONFIG)):
         config = AddedConfig.model_validate_json((folder / CONFIG).read_text(encoding="utf-8"))
         values = config.model_dump()
         problems = part_problems("tokenizer", values, TOKENIZERS, provided=PROVIDED)
         problems += part_problems("words", values, WORDS, provided=PROVIDED)
         if config.lang != lang:
-            problems.append(f"it is of language {config.lang}")
+            problems.append(f"its language is {config.lang}")
         if config.like not in languages:
             problems.append(f"like: the model has no language {config.like!r}")
         if problems:
             raise ValueError("; ".join(problems))
         tokenizer = TOKENIZERS.get(config.tokenizer.name)(**config.tokenizer.options)
-    with damage_told(f"the tokenizer in {folder}"):
+    with report_damage(f"the tokenizer in {folder}"):
         tokenizer.load(folder)
-    with damage_told(str(folder / CONFIG)):
+    with report_damage(str(folder / CONFIG)):
         words = make_words(config.words, tokenizer.vocabulary)
         if words.dim != text.words.dim:
             raise ValueError(f"its words have {words.dim} dimensions, the model's {text.words.dim}")

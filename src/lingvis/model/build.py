@@ -1,11 +1,11 @@
-"""A recipe -> the objects of a model."""
+"""The sections of a recipe -> the objects of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -14,14 +14,16 @@ from lingvis.image.encoders import IMAGE_ENCODERS
 from lingvis.model.dual_encoder import DualEncoder, ImageSide, TextSide
 from lingvis.pooling import POOLERS
 from lingvis.recipes.options import PROVIDED, accepted, part_problems
-from lingvis.recipes.schema import Part, Recipe
+from lingvis.recipes.schema import ModelRecipe, Part
 from lingvis.registry import Registry
-from lingvis.similarity.measures import SIMILARITIES
+from lingvis.similarity import SIMILARITIES
 from lingvis.text.augment import TEXT_AUGMENTS
 from lingvis.text.encoders import TEXT_ENCODERS
 from lingvis.text.heads import TEXT_HEADS
 from lingvis.text.tokenizers import TOKENIZERS, Tokenizer, Vocabulary
 from lingvis.text.words import WORDS
+
+T = TypeVar("T")
 
 # The parts that a model is built from, by their place in a recipe.
 MODEL_PARTS: dict[str, Registry[Any]] = {
@@ -39,7 +41,7 @@ MODEL_PARTS: dict[str, Registry[Any]] = {
 
 
 def model_problems(values: Mapping[str, Any]) -> list[str]:
-    """Everything wrong with the parts of a model in the values of a recipe."""
+    """All problems of the parts of a model in the values of a recipe, one sentence each."""
     problems = []
     for where, registry in MODEL_PARTS.items():
         provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
@@ -47,34 +49,36 @@ def model_problems(values: Mapping[str, Any]) -> list[str]:
     return problems
 
 
-def build_tokenizer(recipe: Recipe) -> Tokenizer:
-    """The tokenizer, neither fitted nor loaded yet."""
-    made: Tokenizer = make_part(TOKENIZERS, recipe.text.tokenizer)
-    return made
+def build_tokenizer(recipe: ModelRecipe) -> Tokenizer:
+    """The tokenizer, not yet fitted or loaded."""
+    return make_part(TOKENIZERS, recipe.text.tokenizer)
 
 
 def build_model(
-    recipe: Recipe,
+    recipe: ModelRecipe,
     *,
     feature_dim: int,
     vocabulary: Vocabulary,
+    seed: int,
     languages: int = 1,
     folder: Path | None = None,
     start: Mapping[str, Any] = MappingProxyType({}),
 ) -> DualEncoder:
-    """The dual encoder; weights are drawn from the recipe's seed, or replaced from `folder` by the caller.
+    """The dual encoder with weights drawn from `seed`.
 
-    start: what the words start from in training, such as word vectors, by the name of the constructor argument.
+    languages: the number of languages it is trained on.
+    folder: the model folder, when a trained model is loaded; the caller replaces the weights.
+    start: values that the words start from in training, such as word vectors, by the name of the constructor argument.
     """
-    torch.manual_seed(recipe.training.seed)
+    torch.manual_seed(seed)
     image, text = recipe.image, recipe.text
     image_encoder = make_part(IMAGE_ENCODERS, image.encoder, input_dim=feature_dim)
     words = make_part(WORDS, text.words, vocabulary=vocabulary, folder=folder, **start)
     text_encoder = make_part(TEXT_ENCODERS, text.encoder, input_dim=words.dim, language_count=languages)
-    # In this order: it decides which random numbers each part starts from.
+    # The order of construction decides which random numbers each part starts from.
     image_pooling = make_part(POOLERS, image.pooling, dim=image_encoder.dim)
     text_pooling = make_part(POOLERS, text.pooling, dim=text_encoder.dim)
-    width = getattr(text_pooling, "dim", text_encoder.dim)  # several heads side by side widen a vector
+    width = text_pooling.output_dim(text_encoder.dim)
     return DualEncoder(
         image=ImageSide(
             augment=make_part(IMAGE_AUGMENTS, image.augment),
@@ -93,6 +97,7 @@ def build_model(
     )
 
 
-def make_part(registry: Registry[Any], part: Part, **provided: Any) -> Any:
+def make_part(registry: Registry[type[T]], part: Part, **provided: Any) -> T:
+    """The part that a recipe names, with its options and those of the `provided` values that it takes."""
     factory = registry.get(part.name)
     return factory(**part.options, **accepted(factory, provided))

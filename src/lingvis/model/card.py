@@ -1,45 +1,47 @@
-"""The model card: what a model is, what it learnt from and how it was chosen, in plain words."""
+"""The model card: a description of a model, its training data and how it was chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from lingvis.model.folder import ModelConfig
+from lingvis.recipes.schema import Recipe
 
-def model_card(config: Mapping[str, Any]) -> str:
-    """Markdown from a model's config.json; `lingvis evaluate` adds no numbers to it, they live in its report."""
-    recipe, training, counts = config["recipe"], config["training"], config["parameters"]
-    features = config["features"]
-    unit = "pictures" if recipe["training"]["sampling"]["name"] == "images" else "captions"
+
+def model_card(config: ModelConfig, recipe: Recipe) -> str:
+    """Markdown that describes a model that was just trained; results on a test split are in evaluation reports."""
+    features, counts, training, plan = config.features, config.parameters, config.training, recipe.training
+    unit = "pictures" if plan.sampling.name == "images" else "captions"
     rows = {
-        "languages": ", ".join(config["languages"]),
-        "data": f"{config['dataset']['name']}, captions sha256 `{config['dataset']['sha256'][:16]}`",
-        "pictures": f"{features['backbone']}, {features['kind']} features of {features['dim']} dimensions, frozen",
+        "languages": ", ".join(config.languages),
+        "data": f"{config.dataset.name}, captions sha256 `{config.dataset.sha256[:16]}`",
+        "pictures": f"{features.backbone}, {features.kind} features of {features.dim} dimensions, frozen",
         "parameters": f"{counts['image']:,} image side, {counts['text']:,} text side, {counts['total']:,} in all; "
         f"{describe_sizes(counts)}",
-        "chosen": f"epoch {training['best_epoch']} of {recipe['training']['epochs']}, by mR on the validation split: "
-        f"{training['validation_mR']:.2f}",
-        "trained": f"{training['steps']} steps of {recipe['training']['batch_size']} {unit}, seed "
-        f"{recipe['training']['seed']}, {training['seconds']} s on {training['device']}",
-        "made with": f"lingvis {config['lingvis']}, torch {training['torch']}",
+        "chosen": f"epoch {training.best_epoch} of {plan.epochs}, by mR on the validation split: "
+        f"{training.validation_mR:.2f}",
+        "trained": f"{training.steps} steps of {plan.batch_size} {unit}, seed {plan.seed}, {training.seconds} s on "
+        f"{training.device}",
+        "made with": f"lingvis {config.lingvis}, torch {training.torch}",
     }
     table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
-    return f"""# {config["name"]}
-{recipe["summary"]} (recipe `{recipe["name"]}`, from: {recipe["source"]}).
+    return f"""# {config.name}
+{recipe.summary} (recipe `{recipe.name}`, from: {recipe.source}).
 
 | | |
 |---|---|
 {table}
 
-Use: `lingvis.load("path/to/{config["name"]}").encode_texts(["..."], lang="{config["languages"][0]}")`.
+Use: `lingvis.load("path/to/{config.name}").encode_texts(["..."], lang="{config.languages[0]}")`.
 
-The model knows what its captions spoke of and no more; scores on a test split come from `lingvis evaluate`.
+The model knows only what its training captions describe; measure it on a test split with `lingvis evaluate`.
 The terms of the training pictures and captions apply to the model: see where the dataset came from.
 """
 
 
 def describe_sizes(counts: Mapping[str, int]) -> str:
-    """Parameters in training and at test time as Burns et al. 2020 count: words that are looked up have none."""
+    """Parameters in training and at test time, counted as Burns et al. 2020 do: words that are looked up have none."""
     table = f" and a table of {counts['table']:,} values for the words" if counts["table"] else ""
     return f"{counts['training']:,} parameters trained, {counts['test']:,} at test time{table}"
 
@@ -52,7 +54,7 @@ MEASURED = {
 
 
 def added_section(report: Mapping[str, Any]) -> str:
-    """What the card says of a language that was added later."""
+    """The section of the card about a language that was added later."""
     lang = report["lang"]
     routes = "\n".join(f"| {' | '.join(_cell(each) for each in row)} |" for row in route_rows(report))
     old = "\n".join(
@@ -76,7 +78,7 @@ def added_section(report: Mapping[str, Any]) -> str:
 
 
 def added_sentences(report: Mapping[str, Any]) -> list[str]:
-    """An added language in a few plain sentences."""
+    """A summary of an added language."""
     same = report["pictures_same"] and report["old_sentences_same"]
     unchanged = (
         "pictures and all other languages are embedded as before, to the bit: collections that were indexed before stay "
@@ -95,7 +97,7 @@ def added_sentences(report: Mapping[str, Any]) -> list[str]:
 
 
 def route_rows(report: Mapping[str, Any]) -> list[list[Any]]:
-    """Route, mR, epoch, seconds and values of each route; those that could not be taken say why."""
+    """Route, mR, epoch, seconds and values of each route, or the reason why it could not be taken."""
     keys = ("route", "mR", "epoch", "seconds", "values")
     return [
         [each["route"], f"not taken: {each['reason']}", "", "", ""]

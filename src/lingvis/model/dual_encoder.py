@@ -1,4 +1,4 @@
-"""Stage 7, the dual encoder: pictures and sentences into one space."""
+"""The dual encoder: pictures and sentences -> one space."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from lingvis.types import Reading, TextBatch, Tokens
+from lingvis.image.augment import ImageAugment
+from lingvis.image.encoders import ImageEncoder
+from lingvis.pooling import Pooler
+from lingvis.similarity import Similarity
+from lingvis.text.augment import TextAugment
+from lingvis.text.encoders import TextEncoder
+from lingvis.text.heads import TextHead
+from lingvis.text.words import WordPart
+from lingvis.types import TextBatch, TextStates, Tokens
 
 
 class ImageSide(nn.Module):
-    """Tokens of stored features -> pooled vectors [B, dim], or `vectors` that are not pooled."""
+    """Tokens of stored features -> pooled vectors [B, dim]; `vectors` stops before pooling."""
 
-    def __init__(self, *, augment: nn.Module, encoder: nn.Module, pooling: nn.Module) -> None:
+    def __init__(self, *, augment: ImageAugment, encoder: ImageEncoder, pooling: Pooler) -> None:
         super().__init__()
         self.augment, self.encoder, self.pooling = augment, encoder, pooling
 
     @property
     def dim(self) -> int:
-        """Length of a pooled vector; several heads side by side widen it."""
-        widest = self.pooling if hasattr(self.pooling, "dim") else self.encoder
-        return int(widest.dim)  # type: ignore[arg-type]
+        """Length of a pooled vector."""
+        return self.pooling.output_dim(self.encoder.dim)
 
     def forward(self, tokens: Tokens) -> Tensor:
         pooled: Tensor = self.pooling(self.vectors(tokens))
@@ -35,24 +42,29 @@ class ImageSide(nn.Module):
 
 
 class TextSide(nn.Module):
-    """Tokenised sentences -> pooled and projected vectors [B, dim]; special: ids of tokens that are no words."""
+    """Tokenised sentences -> pooled and projected vectors [B, dim]; special: ids of tokens that are not words."""
 
     special: Tensor
 
     def __init__(
         self,
         *,
-        augment: nn.Module,
-        words: nn.Module,
-        encoder: nn.Module,
-        pooling: nn.Module,
-        head: nn.Module,
+        augment: TextAugment,
+        words: WordPart,
+        encoder: TextEncoder,
+        pooling: Pooler,
+        head: TextHead,
         special: Sequence[int],
     ) -> None:
         super().__init__()
         self.augment, self.words, self.encoder = augment, words, encoder
         self.pooling, self.head = pooling, head
         self.register_buffer("special", torch.tensor(special), persistent=False)
+
+    @property
+    def per_language(self) -> bool:
+        """Whether a part has one layer per language, so that the computation depends on the languages of a batch."""
+        return self.words.per_language or self.encoder.per_language or self.head.per_language
 
     def forward(self, batch: TextBatch) -> Tensor:
         sentence: Tensor = self.head(self.pooling(self.vectors(batch)), batch.runs)
@@ -63,68 +75,65 @@ class TextSide(nn.Module):
         states: Tokens = self.encoder(self.words(self.augment(batch)))
         return states
 
-    def read(self, batch: TextBatch) -> Reading:
-        """The same with what lies on the way, of sentences as they are: training augments them before."""
+    def states(self, batch: TextBatch) -> TextStates:
+        """The same with all intermediate results; nothing is augmented, training does that before."""
         words = self.words(batch)
         states = self.encoder(words)
         is_word = batch.mask & ~torch.isin(batch.ids, self.special)
         is_word = torch.where(is_word.any(dim=1, keepdim=True), is_word, batch.mask)
         sentence = self.head(self.pooling(states), batch.runs)
-        return Reading(words, is_word, masked_mean(words, is_word), states, sentence)
+        return TextStates(words, is_word, masked_mean(words, is_word), states, sentence)
 
 
 def masked_mean(tokens: Tokens, mask: Tensor) -> Tensor:
-    """Mean of the vectors that `mask`, bool [B, L], picks: [B, D]."""
+    """Mean of the vectors where `mask`, bool [B, L], is true: [B, D]."""
     weight = mask.unsqueeze(-1).to(tokens.values.dtype)
     return (tokens.values * weight).sum(1) / weight.sum(1)
 
 
 class DualEncoder(nn.Module):
-    """Two sides and the similarity between them; knows nothing of files, recipes or training."""
+    """Two sides and the similarity between them; independent of files, recipes and training."""
 
-    def __init__(self, *, image: ImageSide, text: TextSide, similarity: nn.Module) -> None:
+    def __init__(self, *, image: ImageSide, text: TextSide, similarity: Similarity) -> None:
         super().__init__()
         self.image, self.text, self.similarity = image, text, similarity
 
     def encode_images(self, tokens: Tokens) -> Tensor:
-        """[B, L, D] features -> embeddings ready to be stored and compared, float32 [B, dim].
+        """[B, L, D] features -> embeddings to store and compare, float32 [B, dim].
 
-        Of a similarity that does not compare pooled vectors: [B, L, dim], as it prepares them.
+        With a similarity that does not compare pooled vectors: [B, L, dim], as it prepares them.
         """
         side = self.image(tokens) if self.similarity.pooled else self.image.vectors(tokens)
-        emb: Tensor = self.similarity.prepare_images(side)  # type: ignore[operator]
-        return emb
+        return self.similarity.prepare_images(side)
 
     def encode_texts(self, batch: TextBatch) -> Tensor:
         """Tokenised sentences -> embeddings, float32 [B, dim], or [B, L, dim] as above."""
         side = self.text(batch) if self.similarity.pooled else self.text.vectors(batch)
-        emb: Tensor = self.similarity.prepare_texts(side)  # type: ignore[operator]
-        return emb
+        return self.similarity.prepare_texts(side)
 
-    def read_texts(self, batch: TextBatch) -> tuple[Tensor, Reading]:
-        """Embeddings, and what the text side made of the sentences on the way; nothing is augmented."""
-        reading = self.text.read(batch)
-        side = reading.sentence if self.similarity.pooled else reading.states
-        emb: Tensor = self.similarity.prepare_texts(side)  # type: ignore[operator]
-        return emb, reading
+    def encode_with_states(self, batch: TextBatch) -> tuple[Tensor, TextStates]:
+        """Embeddings as above and all intermediate results of the text side; nothing is augmented."""
+        states = self.text.states(batch)
+        side = states.sentence if self.similarity.pooled else states.states
+        return self.similarity.prepare_texts(side), states
 
     def parameter_counts(self) -> dict[str, int]:
-        """Numbers of values: of each side, in all, and of a deployed model.
+        """Number of values of each side, of the whole model, and of a deployed one.
 
         test: without the words where their vectors are looked up in a table that was computed before, as Burns
-        et al. 2020 count; table: the values of that table, 0 where words are not tabulated.
+        et al. 2020 count. table: the number of values of that table, 0 where there is none.
         """
         counts = {
             side: sum(p.numel() for p in module.parameters())
             for side, module in (("image", self.image), ("text", self.text))
         }
         counts["total"] = sum(p.numel() for p in self.parameters())
-        table = int(getattr(self.text.words, "table_values", 0))
+        table = self.text.words.table_values
         words = sum(p.numel() for p in self.text.words.parameters()) if table else 0
         return {**counts, "test": counts["total"] - words, "table": table}
 
     def image_fingerprint(self) -> str:
-        """Hash of all that shapes a picture's embedding on this side of the backbone."""
+        """Hash of all weights and buffers that a picture's embedding depends on, without the backbone."""
         digest = hashlib.sha256()
         for name, tensor in sorted(self.image.state_dict().items()):
             digest.update(name.encode())

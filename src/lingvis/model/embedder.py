@@ -1,51 +1,39 @@
-"""A trained model in use: sentences and pictures in, embeddings out. It reads nothing but its folder."""
+"""A trained model in use: sentences and pictures -> embeddings. It reads nothing but its folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
-from lingvis.data.rows import Box, Language
+from lingvis.arrays import Floats, Ints
+from lingvis.data.rows import Box
 from lingvis.device import choose_device
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.description import Features
-from lingvis.features.encode import POOLED, PictureEncoder, encode_pictures
+from lingvis.features.encode import PictureEncoder, encode_pictures
 from lingvis.image.table import FeatureTable
 from lingvis.model.added_language import AddedLanguage, read_added
 from lingvis.model.build import build_model, build_tokenizer, model_problems
 from lingvis.model.dual_encoder import DualEncoder
-from lingvis.model.folder import CONFIG, damage_told, read_config, read_tensors
-from lingvis.recipes.schema import Recipe
+from lingvis.model.folder import CONFIG, ModelConfig, read_tensors, report_damage
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Tokenizer
 
-Floats = NDArray[np.float32]
 BATCH = 256
-
-
-class _Config(BaseModel):
-    """The part of config.json that a model is built from."""
-
-    recipe: Recipe
-    features: Features
-    languages: list[str]
-    added: list[Language] = []
 
 
 class Embedder:
     """A dual encoder with its tokenizer and the description of the features it was trained on.
 
-    languages: those it was trained on; the languages that it learnt later, `added`, stand behind them in the
-    attribute. A sentence of one of these goes through the words of its own language; all else is read as before.
+    trained: the languages that it was trained on together. added: those that it learnt later, each with a word part
+    of its own, which encodes the sentences of that language; all other sentences are encoded as before.
     """
 
     def __init__(
@@ -54,33 +42,34 @@ class Embedder:
         name: str,
         model: DualEncoder,
         tokenizer: Tokenizer,
-        features: Mapping[str, Any],
+        features: Features,
         languages: Sequence[str],
         device: torch.device,
         added: Mapping[str, AddedLanguage] = MappingProxyType({}),
     ) -> None:
         self.name, self.model, self.tokenizer = name, model, tokenizer
-        self.features, self.device = dict(features), device
+        self.features, self.device = features, device
         self.trained, self.added = list(languages), dict(added)
         self._backbone: Backbone | None = None
 
     @classmethod
     def load(cls, run: Path | str, *, device: str | None = None) -> Embedder:
-        """Load a model folder strictly: a weight too many or too few is an error."""
+        """Load a model folder; missing and unexpected weights are errors."""
         run, where = Path(run), choose_device(device)
-        with damage_told(str(run / CONFIG)):
-            config = _Config.model_validate(read_config(run))
-            problems = model_problems(config.recipe.model_dump())
+        config = ModelConfig.read(run)
+        with report_damage(str(run / CONFIG)):
+            problems = model_problems(config.model.model_dump())
             if problems:
                 raise ValueError("; ".join(problems))
-            tokenizer = build_tokenizer(config.recipe)
-        with damage_told(f"the tokenizer in {run}"):
+            tokenizer = build_tokenizer(config.model)
+        with report_damage(f"the tokenizer in {run}"):
             tokenizer.load(run)
-        with damage_told(str(run / CONFIG)):
+        with report_damage(str(run / CONFIG)):
             model = build_model(
-                config.recipe,
+                config.model,
                 feature_dim=config.features.dim,
                 vocabulary=tokenizer.vocabulary,
+                seed=0,
                 languages=len(config.languages),
                 folder=run,
             )
@@ -91,14 +80,14 @@ class Embedder:
                 f"the weights in {run} do not fit its config.json: {str(error).splitlines()[-1].strip()}"
             ) from error
         model = model.to(where).eval()
-        # As the sentences of the model number them, see TokenBank.
+        # The order in which TokenBank numbers languages.
         numbered = tokenizer.vocabulary.languages or config.languages
         added = {lang: read_added(run, lang, model.text, numbered).to(where) for lang in config.added}
         return cls(
             name=run.resolve().name,
             model=model,
             tokenizer=tokenizer,
-            features=config.features.model_dump(mode="json"),
+            features=config.features,
             languages=config.languages,
             device=where,
             added=added,
@@ -106,12 +95,12 @@ class Embedder:
 
     @property
     def languages(self) -> list[str]:
-        """Those that it knows: learnt together, then added."""
+        """All languages: those trained together, then those added later."""
         return [*self.trained, *self.added]
 
     @property
     def parameters(self) -> dict[str, int]:
-        """Numbers of values, see `DualEncoder.parameter_counts`; the words of added languages belong to the text."""
+        """Numbers of values, see `DualEncoder.parameter_counts`; word parts of added languages count as text."""
         counts, more = self.model.parameter_counts(), sum(each.values for each in self.added.values())
         return counts | {key: counts[key] + more for key in ("text", "total", "test")}
 
@@ -123,22 +112,20 @@ class Embedder:
     @property
     def inner_product(self) -> bool:
         """Whether the score of a picture and a sentence is the inner product of their embeddings."""
-        return bool(self.model.similarity.indexable)
+        return self.model.similarity.indexable
 
     @property
     def pooled(self) -> bool:
-        """Whether an embedding is one vector; otherwise a set of them, [L, dim] with zeros behind the last."""
-        return bool(self.model.similarity.pooled)
+        """Whether an embedding is one vector; otherwise it is a set of vectors, [L, dim], zeros after the last."""
+        return self.model.similarity.pooled
 
     @property
     def backbone(self) -> Backbone:
-        """What turns pictures into the features the model was trained on, loaded when first asked for."""
+        """The backbone of the features that the model was trained on, loaded at first use."""
         if self._backbone is None:
-            backbone = load_backbone(self.features["backbone"], device=str(self.device))
-            kind, regions = self.features["kind"], self.features["regions"] or POOLED
-            now = PictureEncoder(backbone, kind=kind, regions=regions).preprocessing
-            known = Features.model_validate(self.features).preprocessing
-            if known not in (None, now):
+            backbone = load_backbone(self.features.backbone, device=str(self.device))
+            encoder = PictureEncoder(backbone, kind=self.features.kind, regions=self.features.region_mode)
+            if self.features.preprocessing not in (None, encoder.preprocessing):
                 raise UserError(
                     f"backbone {backbone.name} prepares pictures in another way than when model {self.name} was "
                     "trained; install the version of its package that the features were extracted with"
@@ -147,41 +134,39 @@ class Embedder:
         return self._backbone
 
     def encode_texts(self, texts: Sequence[str], lang: str | Sequence[str]) -> Floats:
-        """Sentences in one language, or each in its own -> float32 [texts, dim]."""
+        """Sentences -> float32 [texts, dim]; lang: the language of all, or one per sentence."""
         if isinstance(texts, str):
-            raise UserError(
-                f"expected a list of sentences, got the one sentence {texts!r}; write [{texts!r}]"
-            )
+            raise UserError(f"texts must be a list of sentences, got the string {texts!r}; write [{texts!r}]")
         langs = [lang] * len(texts) if isinstance(lang, str) else list(lang)
         if len(langs) != len(texts):
             raise UserError(
-                f"got {len(langs)} languages for {len(texts)} sentences; give one for each, or one for all"
+                f"lang has {len(langs)} languages for {len(texts)} sentences; give one per sentence, or one for all"
             )
         if not texts:
             return np.zeros((0, self.dim), np.float32)
-        # "" for the model's own text side.
+        # "": the model's own text side.
         sides = [each if each in self.added else "" for each in langs]
         if len(set(sides)) == 1:
-            return self._read(sides[0], texts, langs)
+            return self._encode_texts(sides[0], texts, langs)
         emb = np.empty((len(texts), self.dim), np.float32)
         for side in dict.fromkeys(sides):
             rows = [row for row, each in enumerate(sides) if each == side]
-            emb[rows] = self._read(side, [texts[row] for row in rows], [langs[row] for row in rows])
+            emb[rows] = self._encode_texts(side, [texts[row] for row in rows], [langs[row] for row in rows])
         return emb
 
-    def _read(self, side: str, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+    def _encode_texts(self, side: str, texts: Sequence[str], langs: Sequence[str]) -> Floats:
         """Sentences through the text side of an added language, or the model's own."""
         if side:
             added = self.added[side]
             bank = added.bank(texts, self.device)
             return self._in_batches(
                 np.argsort(bank.rows.lengths, kind="stable"),
-                lambda rows: self.model.similarity.prepare_texts(added.branch(bank.batch(rows))),  # type: ignore[operator]
+                lambda rows: self.model.similarity.prepare_texts(added.branch(bank.batch(rows))),
             )
         bank = TokenBank(
             tokenizer=self.tokenizer, texts=texts, langs=langs, languages=self.trained, device=self.device
         )
-        # Like lengths together, so that little is padded; parts with a layer a language want that together first.
+        # Sort by length, so that there is little padding; where languages have layers of their own, by language first.
         apart = bank.langs if self.tokenizer.vocabulary.blocks else np.zeros_like(bank.langs)
         order = np.lexsort((bank.rows.lengths, apart))
         return self._in_batches(order, lambda rows: self.model.encode_texts(bank.batch(rows)))
@@ -189,20 +174,22 @@ class Embedder:
     def encode_images(
         self, paths: Sequence[Path | str], *, boxes: Sequence[Sequence[Box]] | None = None
     ) -> Floats:
-        """Picture files -> float32 [pictures, dim], through the backbone the model was trained on.
+        """Picture files -> float32 [pictures, dim], through the backbone that the model was trained on.
 
-        boxes: for a model of regions, those of each picture in pixels; without them the whole picture is one.
+        boxes: for a model of regions, the regions of each picture in pixels; by default the whole picture is one.
         """
         if isinstance(paths, str | Path):
-            raise UserError(f"expected a list of picture files, got {str(paths)!r}; write [{str(paths)!r}]")
+            raise UserError(
+                f"paths must be a list of picture files, got {str(paths)!r}; write [{str(paths)!r}]"
+            )
         files = [Path(path) for path in paths]
-        kind, regions = self.features["kind"], self.features["regions"] or POOLED
-        return self.encode_features(
-            list(encode_pictures(files, self.backbone, kind, regions=regions, boxes=boxes))
+        sets = encode_pictures(
+            files, self.backbone, self.features.kind, regions=self.features.region_mode, boxes=boxes
         )
+        return self.encode_features(list(sets))
 
     def encode_features(self, sets: Sequence[NDArray[np.float16]]) -> Floats:
-        """Feature sets [size, feature_dim] -> float32 [sets, dim]."""
+        """Feature sets, each [size, feature_dim] -> float32 [sets, dim]."""
         if not sets:
             return np.zeros((0, self.dim), np.float32)
         offsets = np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64)
@@ -212,26 +199,24 @@ class Embedder:
 
     def encode_table(self, table: FeatureTable) -> Floats:
         """All sets of a feature table -> float32 [sets, dim]."""
-        order = np.argsort(table.rows.lengths, kind="stable")  # like sizes together: little is padded
+        order = np.argsort(table.rows.lengths, kind="stable")  # sets of similar size together: little padding
         return self._in_batches(order, lambda rows: self.model.encode_images(table.batch(rows)))
 
     def scores(self, image_emb: Floats, text_emb: Floats) -> Floats:
-        """Embeddings of pictures and of sentences -> score of every pair, float32 [pictures, sentences]."""
+        """Embeddings of pictures and of sentences -> the score of every pair, float32 [pictures, sentences]."""
         sides = (torch.from_numpy(emb).to(self.device) for emb in (image_emb, text_emb))
         with torch.inference_mode():
-            found: Floats = self.model.similarity(*sides).cpu().numpy()
-        return found
+            scores: Floats = self.model.similarity(*sides).cpu().numpy()
+        return scores
 
-    def _in_batches(
-        self, order: NDArray[np.int64], encode: Callable[[NDArray[np.int64]], torch.Tensor]
-    ) -> Floats:
-        """Encode rows in the order given, and put them back in their own."""
+    def _in_batches(self, order: Ints, encode: Callable[[Ints], torch.Tensor]) -> Floats:
+        """Encode rows in the given order; the results are in the original order."""
         training = self.model.training
-        if training:  # parts keep what they have computed for inference until the mode is switched
+        if training:  # parts keep results for inference until the mode is switched
             self.model.eval()
         with torch.inference_mode():
             parts = [encode(order[first : first + BATCH]) for first in range(0, len(order), BATCH)]
-            if not self.pooled:  # sets of one size, so that they fit one array
+            if not self.pooled:  # pad sets to one size, so that they fit one array
                 longest = max(part.shape[1] for part in parts)
                 parts = [F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in parts]
             emb: Floats = torch.cat(parts).float().cpu().numpy()

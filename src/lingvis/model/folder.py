@@ -6,65 +6,124 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from lingvis import __version__
+from lingvis.data.rows import Language
 from lingvis.errors import UserError
+from lingvis.features.description import Features
 from lingvis.files import atomic_file, write_json, write_text
-from lingvis.recipes.read import explain
+from lingvis.model.dual_encoder import DualEncoder
+from lingvis.recipes.schema import ModelRecipe
+from lingvis.strict import explain
+from lingvis.text.tokenizers.base import Tokenizer
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of a model whose training is not finished
-FORMAT = 1
+FORMAT: Literal[2] = 2
 
 
-def write_artifact(
-    folder: Path, *, config: Mapping[str, Any], tensors: Mapping[str, Tensor], card: str
-) -> None:
-    """Write a model folder; config.json comes last, so that a folder that has one is whole."""
-    write_tensors(folder / WEIGHTS, tensors)
-    write_text(folder / CARD, card)
-    write_json(folder / CONFIG, {"format": FORMAT, **config})
+class DatasetReference(BaseModel):
+    """The dataset that a model was trained on: the name of its folder and the checksum of its captions."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str = ""
+    sha256: str = ""
 
 
-def is_artifact(folder: Path) -> bool:
+class TrainingSummary(BaseModel):
+    """How a model was trained; best_epoch and validation_mR are those of the weights that were kept.
+
+    An untrained model, as measurements of speed use, has 0 steps.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    steps: int = 0
+    seconds: float = 0.0
+    best_epoch: int = 0
+    validation_mR: float = 0.0  # noqa: N815 (the name of the measure, and of the key in the file)
+    device: str = ""
+    torch: str = ""
+
+
+class ModelConfig(BaseModel):
+    """config.json of a model folder.
+
+    model: the sections that the model is built from; loading checks these alone.
+    recipe: the whole recipe as it was trained. It is a record: no key of it is read to load the model.
+    languages: those it was trained on. added: those it learnt later, each in a folder of its own.
+    features: how the features of its pictures are made.
+    parameters: numbers of values, see `DualEncoder.parameter_counts`, and of those that were trained.
+    image_fingerprint: that of its image side, which collections are bound to.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    format: Literal[2] = FORMAT
+    lingvis: str = __version__
+    name: str = ""
+    languages: list[str]
+    added: list[Language] = []
+    features: Features
+    model: ModelRecipe
+    recipe: dict[str, Any] = {}
+    parameters: dict[str, int] = {}
+    image_fingerprint: str = ""
+    dataset: DatasetReference = DatasetReference()
+    training: TrainingSummary = TrainingSummary()
+
+    @classmethod
+    def read(cls, folder: Path) -> ModelConfig:
+        """Read the configuration of a model folder of this format or an earlier one."""
+        file = _find_config(folder)
+        with report_damage(str(file)):
+            values = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(values, dict):
+                raise ValueError(f"expected an object, got {type(values).__name__}")
+            version = values.get("format")
+            if version == 1:
+                values = _from_format_1(values)
+            elif version != FORMAT:
+                raise UserError(
+                    f"{folder} has model format {version!r}, but this version of lingvis reads formats 1 to {FORMAT}; "
+                    "upgrade lingvis"
+                )
+            return cls.model_validate(values)
+
+    def write(self, folder: Path) -> None:
+        """Write config.json."""
+        write_json(folder / CONFIG, self.model_dump(mode="json"))
+
+
+def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
+    """Format 1 had the sections of the model in the recipe alone."""
+    recipe = values["recipe"]
+    sections = {key: recipe[key] for key in ModelRecipe.model_fields if key in recipe}
+    return {**values, "format": FORMAT, "model": sections}
+
+
+def is_model_folder(folder: Path) -> bool:
     """Whether a folder holds a finished model."""
     return (folder / CONFIG).is_file()
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """The configuration of a model folder."""
-    if not folder.is_dir():
-        raise UserError(
-            f"no model folder at {folder}; train one with: lingvis train RECIPE DATASET --out {folder}"
-        )
-    if not is_artifact(folder):
-        advice = f"train one with: lingvis train RECIPE DATASET --out {folder}"
-        if (folder / CHECKPOINT).is_file():
-            advice = "finish it with: lingvis train ... --resume"
-        raise UserError(f"{folder} holds no finished model ({CONFIG} is missing); {advice}")
-    try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        if not isinstance(config, dict):
-            raise ValueError(f"expected an object, got {type(config).__name__}")
-    except ValueError as error:
-        raise UserError(
-            f"{folder / CONFIG} is damaged ({error}); train the model again or restore the file"
-        ) from error
-    if config.get("format") != FORMAT:
-        raise UserError(
-            f"{folder} has model format {config.get('format')!r}, this version reads {FORMAT}; "
-            "upgrade lingvis or train again"
-        )
-    return config
+def write_model_folder(
+    folder: Path, *, config: ModelConfig, model: DualEncoder, tokenizer: Tokenizer, card: str
+) -> None:
+    """Write a model folder; config.json comes last, so that a folder that has one is complete."""
+    tokenizer.save(folder)
+    model.text.words.save(folder)
+    write_tensors(folder / WEIGHTS, model.state_dict())
+    write_text(folder / CARD, card)
+    config.write(folder)
 
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Weights by name into a safetensors file."""
+    """Write weights by name into a safetensors file."""
     flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     with atomic_file(file) as temporary:
         save_file(flat, temporary)
@@ -81,8 +140,8 @@ def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
 
 
 @contextlib.contextmanager
-def damage_told(what: str) -> Iterator[None]:
-    """Say in a sentence what is wrong with a file of a model."""
+def report_damage(what: str) -> Iterator[None]:
+    """Turn errors that a damaged file of a model causes into one sentence."""
     try:
         yield
     except (KeyError, ValueError, TypeError, AttributeError, OSError) as error:
@@ -93,3 +152,15 @@ def damage_told(what: str) -> Iterator[None]:
         else:
             problem = str(error).splitlines()[0]
         raise UserError(f"{what} is damaged ({problem}); restore the file or train again") from error
+
+
+def _find_config(folder: Path) -> Path:
+    """config.json of a model folder; raises if there is none."""
+    advice = f"train one with: lingvis train RECIPE DATASET --out {folder}"
+    if not folder.is_dir():
+        raise UserError(f"no model folder at {folder}; {advice}")
+    if not is_model_folder(folder):
+        if (folder / CHECKPOINT).is_file():
+            advice = "finish it with: lingvis train ... --resume"
+        raise UserError(f"{folder} holds no finished model ({CONFIG} is missing); {advice}")
+    return folder / CONFIG

@@ -1,13 +1,11 @@
-"""A model with a dataset's stored features at hand: what evaluation works with."""
+"""Embeddings of a dataset's pictures by name, from stored features."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.description import describe_features
@@ -17,54 +15,27 @@ from lingvis.features.store import FeatureStore
 from lingvis.image.table import FeatureTable
 from lingvis.model.embedder import Embedder
 
-Floats = NDArray[np.float32]
 
+class StoredImages:
+    """Names of pictures -> their embeddings by `model`, from a store of the features it was trained on."""
 
-class StoredEmbedder:
-    """Names of pictures in, embeddings out."""
-
-    def __init__(self, embedder: Embedder, store: FeatureStore) -> None:
-        check_features(embedder, store)
-        self._embedder, self.store = embedder, store
+    def __init__(self, model: Embedder, store: FeatureStore) -> None:
+        check_features(model, store)
+        self.model, self.store = model, store
         self._tables: dict[tuple[str, ...], FeatureTable] = {}
 
     @classmethod
-    def open(cls, embedder: Embedder, dataset: Dataset) -> StoredEmbedder:
-        """With those features of the dataset that the model was trained on; says how to make them if need be."""
-        folder = dataset.features_dir / embedder.features["name"]
+    def open(cls, model: Embedder, dataset: Dataset) -> StoredImages:
+        """The features of the dataset that the model was trained on; raises with the command that makes them."""
+        folder = dataset.features_dir / model.features.name
         if not is_store(folder):
             raise UserError(
-                f"no feature store at {folder}, which model {embedder.name} needs; {_how_to_get(embedder, dataset.path)}"
+                f"no feature store at {folder}, which model {model.name} needs; {_how_to_get(model, dataset.path)}"
             )
-        return cls(embedder, FeatureStore.open(folder))
+        return cls(model, FeatureStore.open(folder))
 
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._embedder.name
-
-    @property
-    def languages(self) -> Sequence[str]:
-        """Those it was trained on."""
-        return self._embedder.languages
-
-    @property
-    def parameters(self) -> Mapping[str, int]:
-        """Number of parameters: image, text, total."""
-        return self._embedder.parameters
-
-    @property
-    def inner_product(self) -> bool:
-        """Whether a score is an inner product."""
-        return self._embedder.inner_product
-
-    @property
-    def pooled(self) -> bool:
-        """Whether an embedding is one vector."""
-        return self._embedder.pooled
-
-    def embed_images(self, names: Sequence[str]) -> Floats:
-        """Stored features of the named pictures -> float32 [pictures, dim]; the table is kept for the next call."""
+    def encode(self, names: Sequence[str]) -> Floats:
+        """Embeddings of the named pictures, float32 [pictures, dim]; the feature table is kept for the next call."""
         key = tuple(names)
         if key not in self._tables:
             self._tables = {
@@ -72,37 +43,34 @@ class StoredEmbedder:
                     values=self.store.values,
                     offsets=self.store.offsets,
                     rows=self.store.index(names),
-                    device=self._embedder.device,
+                    device=self.model.device,
                 )
             }
-        return self._embedder.encode_table(self._tables[key])
-
-    def embed_texts(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
-        """Sentences -> float32 [texts, dim]."""
-        return self._embedder.encode_texts(texts, langs)
-
-    def scores(self, image_emb: Floats, text_emb: Floats) -> Floats:
-        """Score matrix of a similarity that is no inner product, [images, texts]."""
-        return self._embedder.scores(image_emb, text_emb)
+        return self.model.encode_table(self._tables[key])
 
 
-def check_features(embedder: Embedder, store: FeatureStore) -> None:
-    """Refuse features that were made in another way than those the model was trained on."""
-    wanted, got = embedder.features, describe_features(store)
-    for key in ("backbone", "kind", "regions", "preprocessing", "dim"):
-        if wanted[key] != got[key]:
+def check_features(model: Embedder, store: FeatureStore) -> None:
+    """Raise if features were made in another way than those the model was trained on."""
+    expected = model.features.model_dump(mode="json", exclude={"name"})
+    stored = describe_features(store).model_dump(mode="json")
+    for key, value in expected.items():
+        if value != stored[key]:
             raise UserError(
-                f"model {embedder.name} was trained on features with {key} {wanted[key]!r}, but {store.path} has "
-                f"{got[key]!r}; rename or delete that folder, then {_how_to_get(embedder, store.path.parent.parent)}"
+                f"model {model.name} was trained on features with {key} {value!r}, but {store.path} has "
+                f"{stored[key]!r}; rename or delete that folder, then {_how_to_get(model, store.path.parent.parent)}"
             )
 
 
-def _how_to_get(embedder: Embedder, dataset: Path) -> str:
+def _how_to_get(model: Embedder, dataset: Path) -> str:
     """The clause that says where the features of a model come from."""
-    features = embedder.features
-    if features["preprocessing"] is None:  # vectors that came with a dataset: no backbone here makes them
-        return (
-            f"import the same {features['backbone']} features into features/{features['name']} of the dataset"
-        )
-    keys = ("backbone", "kind", "regions", "name")
-    return f"extract them with: {extract_command(dataset, **{key: features[key] for key in keys})}"
+    features = model.features
+    if features.preprocessing is None:  # vectors that came with a dataset: no backbone here makes them
+        return f"import the same {features.backbone} features into features/{features.name} of the dataset"
+    command = extract_command(
+        dataset,
+        backbone=features.backbone,
+        kind=features.kind,
+        regions=features.regions,
+        name=features.name,
+    )
+    return f"extract them with: {command}"

@@ -6,9 +6,9 @@ positive takes no part: it is nobody's negative.
 
 from __future__ import annotations
 
+from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.objectives.contrastive import Contrastive
-from lingvis.objectives.distilled import Distilled
-from lingvis.objectives.ranking import OBJECTIVES, Ranking
+from lingvis.objectives.ranking import Ranking
 from lingvis.objectives.top_triplet import TopTriplet
 
-__all__ = ["OBJECTIVES", "Contrastive", "Distilled", "Ranking", "TopTriplet"]
+__all__ = ["BEGINNING", "OBJECTIVES", "Contrastive", "Objective", "Ranking", "TopTriplet"]

@@ -1,4 +1,4 @@
-"""Contrastive loss with several positives a row."""
+"""Contrastive loss with several positives per row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from lingvis.bounds import Positive
 from lingvis.errors import UserError
-from lingvis.objectives.ranking import OBJECTIVES
+from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.types import Clock
 
 # A learned temperature stays between these.
@@ -20,15 +20,16 @@ LOWEST, HIGHEST = 0.005, 1.0
 @OBJECTIVES.register(
     "contrastive", "softmax over the negatives, both directions (InfoNCE), several positives"
 )
-class Contrastive(nn.Module):
+class Contrastive(Objective):
     """Mean over positive pairs (i, t) and both directions of -log(e^(s(i,t)/tau) / (e^(s(i,t)/tau) + negatives)).
 
     scores [I, T], positives bool [I, T] -> scalar. The negatives are the sum of e^(s/tau) over the negatives of
     the pair's row or column; other positives are left out, so that they do not push each other away.
-    van den Oord et al. 2018, Eq. 4, in both directions as in Radford et al. 2021.
+    van den Oord et al. 2018, Eq. 4, in both directions as in Radford et al. 2021. Also known as InfoNCE, NT-Xent and
+    cross entropy with in-batch negatives.
 
-    learned: `temperature` is where tau starts. Its logarithm is a sigmoid between the bounds, which tau
-    therefore never reaches, and from which it can always come back (a clamped one has no gradient there).
+    learned: `temperature` is the start value of tau. Its logarithm is a sigmoid between the bounds, which tau
+    therefore never reaches; a clamped tau would have no gradient there.
     """
 
     def __init__(self, *, temperature: Positive, learned: bool = False) -> None:
@@ -48,7 +49,7 @@ class Contrastive(nn.Module):
             return self._given
         return LOWEST * (HIGHEST / LOWEST) ** self.position.sigmoid()
 
-    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = Clock()) -> Tensor:  # noqa: B008
+    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
         absent = scores.isneginf()
         # Minus infinity would give a learned temperature a gradient that is no number.
         logits = scores.masked_fill(absent, 0.0) / self.temperature
@@ -61,5 +62,5 @@ class Contrastive(nn.Module):
 
 
 def _position(temperature: float) -> Tensor:
-    """Where the logarithm of a temperature lies between the bounds, before the sigmoid."""
+    """The argument of the sigmoid that gives this temperature."""
     return torch.tensor(math.log(temperature / LOWEST) / math.log(HIGHEST / LOWEST)).logit()

@@ -1,4 +1,4 @@
-"""How much of the ranking loss comes from the hardest negative, over time."""
+"""The weight of the hardest negative over time."""
 
 from __future__ import annotations
 

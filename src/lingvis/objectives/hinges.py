@@ -9,7 +9,7 @@ from torch import Tensor
 def hinge_sums(scores: Tensor, positives: Tensor, negatives: Tensor, margin: float) -> Tensor:
     """For each row the sum over its positives p and negatives n of [margin + n - p]+.
 
-    scores [R, C], positives bool [R, C], negatives [R, K], minus infinity where there is none -> [R].
+    scores [R, C], positives bool [R, C], negatives [R, K] with minus infinity for absent ones -> [R].
 
     A pair counts when n + margin > p, so the sum is that of each raised negative times the number of positives
     below it, less that of each positive times the number of raised negatives above it. The numbers come from

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lingvis.bounds import Count, Epoch, Positive, Share
+from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.objectives.hardness import HardnessName, hardness
 from lingvis.objectives.hinges import hinge_sums
-from lingvis.registry import Registry
 from lingvis.types import Clock
-
-OBJECTIVES: Registry[type[nn.Module]] = Registry("objective")
 
 
 @OBJECTIVES.register("ranking", "hinge ranking loss: all negatives, the hardest, or a scheduled mixture")
-class Ranking(nn.Module):
+class Ranking(Objective):
     """Sum over positive pairs (i, t) and both directions of [margin + s(negative) - s(i, t)]+.
 
     scores [I, T], positives bool [I, T] -> scalar. The negatives of a pair are the non-positive entries of
     its row and of its column: either all of them (summed), the hardest one (Faghri et al. 2018, Eq. 6), or
     (1 - k) x all + k x hardest with k from `schedule` (Wehrmann et al. 2019; see hardness.py).
+    Also known as triplet loss, sum of hinges (all) and max of hinges or VSE++ loss (hardest).
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class Ranking(nn.Module):
         self.margin = margin
         self.hardness = hardness(schedule, warmup_epochs=warmup_epochs, base=base, ramp_steps=ramp_steps)
 
-    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = Clock()) -> Tensor:  # noqa: B008
+    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
         k = self.hardness(clock)
         loss = scores.new_zeros(())
         if k < 1:

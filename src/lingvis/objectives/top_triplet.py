@@ -1,25 +1,25 @@
-"""Triplet loss over the most violated constraints of a step."""
+"""Triplet loss over the hardest few negatives."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lingvis.bounds import Count, Positive
+from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.objectives.hinges import hinge_sums
-from lingvis.objectives.ranking import OBJECTIVES
 from lingvis.types import Clock
 
 
 @OBJECTIVES.register(
     "top_triplet", "triplet loss: the mean over the hardest few negatives (EmbN, MULE, SMALR)"
 )
-class TopTriplet(nn.Module):
+class TopTriplet(Objective):
     """Mean over positive pairs (i, t) of the mean hinge against the `hardest` top-scoring negatives.
 
     scores [I, T], positives bool [I, T] -> scalar. The picture as query meets the negatives of its row, the
     sentence those of its column: [margin + s(negative) - s(i, t)]+, times `image_weight` and `text_weight`.
-    Where there are fewer negatives than `hardest`, the mean is over those there are.
+    With fewer negatives than `hardest`, the mean is over all of them. Also known as top-K hard negative mining.
 
     Burns et al. 2020, Eq. 1 and 3: margin 0.05, 10 hardest, and lambda_1 = 1.5, which stands at the sentence as
     query in Eq. 3; MULE's reference (Kim et al. 2020) puts it at the picture.
@@ -29,10 +29,12 @@ class TopTriplet(nn.Module):
         self, *, margin: Positive, hardest: Count, image_weight: Positive = 1.0, text_weight: Positive = 1.0
     ) -> None:
         super().__init__()
-        self.margin, self.hardest = margin, hardest
-        self.image_weight, self.text_weight = image_weight, text_weight
+        self.margin = margin
+        self.hardest = hardest
+        self.image_weight = image_weight
+        self.text_weight = text_weight
 
-    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = Clock()) -> Tensor:  # noqa: B008
+    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
         pictures = self._queries(scores, positives)
         sentences = self._queries(scores.T.contiguous(), positives.T.contiguous())
         total = self.image_weight * pictures + self.text_weight * sentences

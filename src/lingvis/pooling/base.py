@@ -1,9 +1,26 @@
-"""The registry of poolers: Tokens -> one vector a row."""
+"""The contract of poolers: Tokens -> one vector per row."""
 
 from __future__ import annotations
 
-from torch import nn
+from abc import ABC, abstractmethod
 
+from torch import Tensor, nn
+
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
+from lingvis.types import Tokens
 
-POOLERS: Registry[type[nn.Module]] = Registry("pooling")
+
+class Pooler(RecipePart, nn.Module, ABC):
+    """Pools the valid vectors of each row into one."""
+
+    def output_dim(self, input_dim: int) -> int:
+        """Length of a pooled vector; poolers that concatenate several make it longer."""
+        return input_dim
+
+    @abstractmethod
+    def forward(self, tokens: Tokens) -> Tensor:
+        """[batch, length, dim] -> [batch, output_dim(dim)]; masked positions have no influence."""
+
+
+POOLERS: Registry[type[Pooler]] = Registry("pooling")

@@ -32,7 +32,7 @@ class SinCosCode(nn.Module):
 
 
 class IndexCode(nn.Module):
-    """A learned vector for each position; those past `max_size` share the last one. size -> [size, dim]."""
+    """One learned vector per position; positions from `max_size` on share the last one. size -> [size, dim]."""
 
     def __init__(self, *, dim: int, max_size: int) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class TransformerDecoder(nn.Module):
 
 
 class MLPDecoder(nn.Module):
-    """Each position on its own, blind to the size of the set; shapes as in `BiGRUDecoder`."""
+    """Each position by itself, independent of the size of the set; shapes as in `BiGRUDecoder`."""
 
     def __init__(self, *, input_dim: int, hidden: int, outputs: int) -> None:
         super().__init__()
@@ -123,9 +123,10 @@ POSITIONS = ("sincos", "index")
 class Coefficients(nn.Module):
     """Weights of the sorted values of a set: position code -> decoder -> softmax(score / temperature).
 
-    lengths int64 [n], size -> [n, outputs, size]; zero past each length, summing to one over it. `outputs` is
-    1, or the number of dimensions where each has weights of its own. `feature_dim` above 0: the sorted
-    features [n, size, feature_dim] join the position code. The decoder `interpolate` uses the bare index.
+    lengths int64 [n], size -> [n, outputs, size]; the weights of a set sum to one and are zero past its length.
+    outputs: 1, or the number of dimensions where each has weights of its own. feature_dim: above 0, the sorted
+    features [n, size, feature_dim] are concatenated to the position code. The decoder `interpolate` uses the index
+    alone.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class Coefficients(nn.Module):
         if decoder == "interpolate":
             if position != "index" or feature_dim:
                 raise UserError(
-                    "the decoder 'interpolate' reads only the index of a value; "
+                    "the decoder 'interpolate' uses only the index of a value; "
                     "set position to 'index' and feature_conditioned to false"
                 )
             self.decoder: nn.Module = InterpolatedScores(knots=knots, outputs=outputs)
@@ -165,7 +166,7 @@ class Coefficients(nn.Module):
         self.decoder = DECODERS[decoder](input_dim=code_dim + feature_dim, hidden=hidden, outputs=outputs)
 
     def forward(self, lengths: Tensor, size: int, features: Tensor | None = None) -> Tensor:
-        """[n] -> [n, outputs, size], in the number type of the parameters even under autocast."""
+        """[n] -> [n, outputs, size], in the number type of the parameters, also under autocast."""
         mask = torch.arange(size, device=lengths.device) < lengths.unsqueeze(1)
         like = next(self.parameters())
         with torch.autocast(lengths.device.type, enabled=False):

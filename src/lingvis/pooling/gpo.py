@@ -10,30 +10,30 @@ from torch import Tensor, nn
 
 from lingvis.bounds import Count, Positive
 from lingvis.errors import UserError
-from lingvis.pooling.base import POOLERS
+from lingvis.pooling.base import POOLERS, Pooler
 from lingvis.pooling.coefficients import Coefficients
 from lingvis.pooling.sorting import sort_features
 from lingvis.types import Tokens
 
 # At inference the weights of all sizes up to this one are computed once and kept.
 KEPT_SIZE = 256
-# How a leaning generator starts: the largest value of a set weighs e^LEAN times as much as the smallest.
+# Start of a leaning generator: the largest value of a set weighs e^LEAN times as much as the smallest.
 LEAN = 1.5
 LEAN_SIZE = 64
 RIDGE = 1e-4
 
 
 @POOLERS.register("gpo", "generalized pooling: learned weights on the sorted values of each dimension")
-class GPO(nn.Module):
+class GPO(Pooler):
     """Sort each dimension in descending order, then weigh the k-th largest by a learned theta_k(n).
 
     [batch, length, dim] -> [batch, dim]. Chen et al., "Learning the Best Pooling Strategy for Visual Semantic
     Embedding": pooled_d = sum_k theta_k max_k(x_d), theta = softmax(g(k, n) / temperature). `position`,
     `decoder`, `per_dimension` and `feature_conditioned` are the variants of its supplement (the last two need
-    `dim`); their defaults are the paper's. `start` says how the weights begin, which the paper does not:
-    leaning to the larger values, as the mean, or at random; conditioned on features they begin at random. The
-    weights depend on the size n of the set alone, so they are computed once for every size, not for every set,
-    except when conditioned on features.
+    `dim`); their defaults are the paper's. `start`: the initial weights, which the paper does not define: leaning to
+    the larger values, as the mean, or random; they are always random when conditioned on features. The weights depend
+    on the size n of the set alone, so they are computed once per size, not per set, except when conditioned on
+    features.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class GPO(nn.Module):
         size = ordered.shape[-1]
         if self.feature_conditioned:
             return self._coefficients(lengths, size, ordered.transpose(1, 2))
-        if torch.compiler.is_compiling():  # no branch on sizes: they stay free in an exported graph
+        if torch.compiler.is_compiling():  # no branch on sizes: they stay dynamic in an exported graph
             return self._coefficients(lengths, size)
         if self._keeps(size):
             if size not in self._kept:
@@ -98,7 +98,7 @@ class GPO(nn.Module):
         return weights
 
     def _keeps(self, size: int) -> bool:
-        """Whether the table of this size is worth keeping; one per dimension would take too much memory."""
+        """Whether to keep the table of this size; tables per dimension would take too much memory."""
         inference = not self.training and not torch.is_grad_enabled()
         return inference and size <= KEPT_SIZE and not self.per_dimension
 
@@ -122,9 +122,9 @@ class GPO(nn.Module):
 def lean_to_larger(coefficients: Coefficients, lean: float) -> None:
     """Start a generator as a mean that leans to the larger values: theta_k(n) ~ exp(-lean k / (n - 1)).
 
-    The paper does not say how its last layer starts. Drawn at random, the weights may begin on the smallest
-    values, and runs differ more by seed; the evidence is small and in docs/experiments.md. Here ridge
-    regression sets the last layer to give those scores, over sizes up to LEAN_SIZE.
+    The paper does not define the start of its last layer. Random weights may start on the smallest values, and runs
+    then differ more between seeds; docs/studies/experiments.md has the (small) evidence. Here ridge regression fits the last
+    layer to these scores, over sizes up to LEAN_SIZE.
     """
     last = coefficients.decoder.score
     assert isinstance(last, nn.Linear)
@@ -146,7 +146,7 @@ def lean_to_larger(coefficients: Coefficients, lean: float) -> None:
 
 
 def weigh(ordered: Tensor, weights: Tensor) -> Tensor:
-    """ordered [batch, dim, size], weights [batch, 1 or dim, size] -> [batch, dim]; sums in the wider type."""
+    """ordered [batch, dim, size], weights [batch, 1 or dim, size] -> [batch, dim]; sums have the wider type."""
     wide = torch.promote_types(ordered.dtype, weights.dtype)
     if weights.shape[1] == 1:
         pooled = torch.bmm(ordered.to(wide), weights.to(wide).transpose(1, 2)).squeeze(-1)
@@ -156,6 +156,6 @@ def weigh(ordered: Tensor, weights: Tensor) -> Tensor:
 
 
 def _forget(module: nn.Module, incompatible: Any) -> None:
-    """Weights were loaded: what was computed from the old ones is dropped."""
+    """Drop the kept results after new weights were loaded."""
     assert isinstance(module, GPO)
     module._kept.clear()

@@ -1,4 +1,4 @@
-"""Context-aware attention: each of several heads weighs the vectors by how they fit the mean of all."""
+"""Context-aware attention: several heads weigh each vector by its fit to the mean of all."""
 
 from __future__ import annotations
 
@@ -6,38 +6,41 @@ import torch
 from torch import Tensor, nn
 
 from lingvis.bounds import Count, Positive
-from lingvis.pooling.base import POOLERS
+from lingvis.pooling.base import POOLERS, Pooler
 from lingvis.types import Tokens
 
 
 @POOLERS.register(
     "attention", "weighted means by heads that compare each vector with the mean of all (A3VSE)"
 )
-class AttentionHeads(nn.Module):
-    """[batch, length, dim] -> [batch, heads * dim]: of each head a mean with weights of its own, side by side.
+class AttentionHeads(Pooler):
+    """[batch, length, dim] -> [batch, heads * dim]: one weighted mean per head, concatenated.
 
     Huang et al. 2019, Eq. 1: the weight of vector i in head k is softmax over i of temperature * a_ik, with
     a_ik = tanh(P_k mean)^T tanh(Q_k v_i), the mean over the valid vectors, and P_k, Q_k linear maps [hidden, dim].
-    The paper gives no value for the temperature: with 1 a trained head sees one region alone; 0.05 is about
-    1 / sqrt(hidden).
+    The paper gives no temperature: with 1 a trained head uses a single region; 0.05 is about 1 / sqrt(hidden).
     """
 
     def __init__(
         self, *, dim: int, heads: Count = 3, hidden: Count = 512, temperature: Positive = 0.05
     ) -> None:
         super().__init__()
-        self.dim, self.heads, self.temperature = heads * dim, heads, temperature
+        self.heads, self.temperature = heads, temperature
         self.context = nn.Linear(dim, heads * hidden, bias=False)
         self.local = nn.Linear(dim, heads * hidden, bias=False)
         for layer in (self.context, self.local):
             nn.init.xavier_uniform_(layer.weight)
+
+    def output_dim(self, input_dim: int) -> int:
+        """The length of the concatenated heads."""
+        return self.heads * input_dim
 
     def forward(self, tokens: Tokens) -> Tensor:
         values = self._valid(tokens)
         return (self.weights(tokens).to(values.dtype) @ values).flatten(1).to(tokens.values.dtype)
 
     def weights(self, tokens: Tokens) -> Tensor:
-        """How much each vector counts in each head, [batch, heads, length]; 0 where none is valid."""
+        """The weight of each vector in each head, [batch, heads, length]; 0 at masked positions."""
         values = self._valid(tokens)
         mean = values.sum(dim=1) / tokens.lengths.unsqueeze(1).to(values.dtype)
         context = torch.tanh(self.context(mean)).view(len(mean), self.heads, -1)
@@ -46,5 +49,5 @@ class AttentionHeads(nn.Module):
         return scores.masked_fill(~tokens.mask.unsqueeze(1), -torch.inf).softmax(dim=-1)
 
     def _valid(self, tokens: Tokens) -> Tensor:
-        """The vectors in the layers' kind of number, zero where none is valid: not a number stays out of gradients."""
+        """The vectors in the number type of the layers, zero at masked positions, so that NaN there reaches no gradient."""
         return tokens.values.to(self.local.weight.dtype).masked_fill(~tokens.mask.unsqueeze(-1), 0.0)

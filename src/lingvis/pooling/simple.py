@@ -1,19 +1,19 @@
-"""Poolers without parameters; positions that are masked never influence the result."""
+"""Poolers without parameters; masked positions have no influence."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lingvis.bounds import Count
 from lingvis.errors import UserError
-from lingvis.pooling.base import POOLERS
+from lingvis.pooling.base import POOLERS, Pooler
 from lingvis.pooling.sorting import sort_features
 from lingvis.types import Tokens
 
 
 @POOLERS.register("mean", "the mean of the vectors")
-class Mean(nn.Module):
+class Mean(Pooler):
     """Mean over the valid vectors, [batch, length, dim] -> [batch, dim]."""
 
     def forward(self, tokens: Tokens) -> Tensor:
@@ -22,7 +22,7 @@ class Mean(nn.Module):
 
 
 @POOLERS.register("max", "the largest value of each dimension")
-class Max(nn.Module):
+class Max(Pooler):
     """Maximum of each dimension over the valid vectors, [batch, length, dim] -> [batch, dim]."""
 
     def forward(self, tokens: Tokens) -> Tensor:
@@ -31,8 +31,8 @@ class Max(nn.Module):
 
 
 @POOLERS.register("kmax", "the mean of the k largest values of each dimension")
-class KMax(nn.Module):
-    """Mean of the `k` largest valid values of each dimension, of all where fewer are valid.
+class KMax(Pooler):
+    """Mean of the `k` largest valid values of each dimension, or of all where fewer are valid.
 
     [batch, length, dim] -> [batch, dim].
     """
@@ -49,7 +49,7 @@ class KMax(nn.Module):
 
 
 @POOLERS.register("first", "the first vector, for encoders with a leading summary token")
-class First(nn.Module):
+class First(Pooler):
     """The first valid vector by position, [batch, length, dim] -> [batch, dim]."""
 
     def forward(self, tokens: Tokens) -> Tensor:
@@ -57,8 +57,8 @@ class First(nn.Module):
 
 
 @POOLERS.register("last", "the last vector, for one-directional recurrent encoders")
-class Last(nn.Module):
-    """The last valid vector by position (not by count: the mask may have holes).
+class Last(Pooler):
+    """The last valid vector by position; the mask may have gaps.
 
     [batch, length, dim] -> [batch, dim].
     """

@@ -1,4 +1,4 @@
-"""Sorting every feature of a set on its own: the hot spot of generalized pooling."""
+"""Sorting of each feature of a set by itself: the hot spot of generalized pooling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POSITION_BITS = (1 << 29) - 1
 def sort_features(tokens: Tokens) -> Tensor:
     """The valid values of each feature in descending order, zeros after them; [batch, dim, length].
 
-    Differentiable. NaN counts as the largest value, so it is never hidden among the padding.
+    Differentiable. NaN counts as the largest value, so that it is never hidden in the padding.
     """
     size = tokens.mask.shape[1]
     lowest = torch.finfo(tokens.values.dtype).min
@@ -31,17 +31,17 @@ def sort_features(tokens: Tokens) -> Tensor:
 
 
 def packs(columns: Tensor) -> bool:
-    """Whether the packed sort serves: on the CPU, for up to 32 bits, and not while a graph is exported."""
+    """Whether the packed sort can be used: on the CPU, for up to 32 bits, and not while a graph is exported."""
     narrow = columns.dtype in (torch.float32, torch.bfloat16, torch.float16)
     return columns.device.type == "cpu" and narrow and not torch.compiler.is_compiling()
 
 
 class _PackedSort(torch.autograd.Function):
-    """Descending sort of the last axis; values and their positions travel in one float64 key.
+    """Descending sort of the last axis; a value and its position share one float64 key.
 
-    numpy sorts plain numbers with vector instructions, several times faster than `torch.sort` sorts pairs of
-    value and position. The key holds both: the value, exactly, and the position in the bits that a float32
-    does not use, which also settles ties. Without a gradient the bare float32 values are sorted.
+    NumPy sorts plain numbers with vector instructions, several times faster than `torch.sort` sorts pairs of
+    value and position. The key holds both: the exact value, and the position in the bits that a float32 does not use,
+    which also breaks ties. Without a gradient only the float32 values are sorted.
     """
 
     @staticmethod
@@ -62,6 +62,6 @@ class _PackedSort(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        (positions,) = ctx.saved_tensors  # in ascending order, as numpy left them
+        (positions,) = ctx.saved_tensors  # in ascending order of the values
         turned = grad.flip(-1)
         return torch.empty_like(turned).scatter_(-1, positions, turned)

@@ -1,4 +1,4 @@
-"""Regions -> pseudo captions, "attribute class" of each region one after the other (A3VSE, section 4.3)."""
+"""Regions -> pseudo captions: "attribute label" of each region, one after the other (A3VSE, section 4.3)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.pseudo.labels import read_label_table, table_file
 
-LABEL_LANGUAGE = "en"  # of the detectors there are
-MAX_WORDS = 82  # where the paper cuts the sentences of Flickr30K
+LABEL_LANGUAGE = "en"  # the language of all detectors so far
+MAX_WORDS = 82  # the paper cuts sentences of Flickr30K here
 
 
 def pseudo_caption(
@@ -20,22 +20,22 @@ def pseudo_caption(
     min_score: float = 0.0,
     translations: Mapping[str, str] | None = None,
 ) -> str:
-    """`red car young man dog`: the surest region first, cut after the last one that fits into `max_words`.
+    """The pseudo caption of one picture, such as `red car young man dog`: best regions first, at most `max_words`.
 
-    A region without a score was given by a person and is sure; one of a lower score than min_score or without a
-    label is left out, and so is one whose label has no translation, where translations are given.
+    A region without a score comes from a person and counts as sure. Regions with a score below min_score or without
+    a label are skipped; with translations, so are regions whose label has no translation.
     """
-    sure = [(1.0 if region.score is None else region.score, region) for region in regions]
-    kept = [region for score, region in sorted(sure, key=lambda pair: -pair[0]) if score >= min_score]
+    scored = [(1.0 if region.score is None else region.score, region) for region in regions]
+    chosen = [region for score, region in sorted(scored, key=lambda pair: -pair[0]) if score >= min_score]
     words: list[str] = []
-    for region in kept:
-        name = _translated(region.label, translations)
-        if not name:
+    for region in chosen:
+        label = _translated(region.label, translations)
+        if not label:
             continue
-        added = f"{_translated(region.attribute, translations)} {name}".split()
-        if len(words) + len(added) > max_words:
+        phrase = f"{_translated(region.attribute, translations)} {label}".split()
+        if len(words) + len(phrase) > max_words:
             break
-        words += added
+        words += phrase
     return " ".join(words)
 
 
@@ -47,13 +47,13 @@ def pseudo_captions(
     max_words: int = MAX_WORDS,
     min_score: float = 0.0,
 ) -> dict[str, dict[str, str]]:
-    """Language -> image -> its pseudo caption; images in which nothing was seen are left out.
+    """Language -> image -> its pseudo caption; images without regions are omitted.
 
-    languages: all of the dataset by default; other than English each needs its table, labels/LANG.csv.
+    languages: all of the dataset by default; each except English needs its label table, labels/LANG.csv.
     detections: as for `Dataset.with_regions`.
     """
-    seen = dataset.with_regions(detections)
-    if not any(region.label for row in seen.rows for region in row.regions):
+    with_regions = dataset.with_regions(detections)
+    if not any(region.label for row in with_regions.rows for region in row.regions):
         raise UserError(
             f"{dataset.path} has no regions with labels; make them with: "
             f"lingvis features detect {dataset.path} --detector DETECTOR"
@@ -61,13 +61,13 @@ def pseudo_captions(
     captions: dict[str, dict[str, str]] = {}
     for lang in dataset.languages if languages is None else languages:
         table = None if lang == LABEL_LANGUAGE else _table(dataset, lang)
-        made = {
+        written = {
             row.image: pseudo_caption(
                 row.regions, max_words=max_words, min_score=min_score, translations=table
             )
-            for row in seen.rows
+            for row in with_regions.rows
         }
-        captions[lang] = {image: caption for image, caption in made.items() if caption}
+        captions[lang] = {image: caption for image, caption in written.items() if caption}
     return captions
 
 
@@ -81,7 +81,7 @@ def _table(dataset: Dataset, lang: str) -> dict[str, str]:
     file = table_file(dataset, lang)
     if not file.is_file():
         raise UserError(
-            f"no labels in {lang}: {file} is not there; make it with: "
+            f"no labels in {lang}: {file} is missing; make it with: "
             f"lingvis features labels {dataset.path} --lang {lang} --dictionary {lang}=FILE"
         )
     return read_label_table(file)

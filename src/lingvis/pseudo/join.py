@@ -1,4 +1,4 @@
-"""Several detections of a dataset as one, with words that people use."""
+"""Join several detections of a dataset into one, with label names that people use."""
 
 from __future__ import annotations
 
@@ -12,117 +12,127 @@ from lingvis.data.detections import (
     FILE,
     JOINED,
     JOINED_WITH_WORDNET,
-    Detections,
+    DetectionsManifest,
     read_detections,
     read_manifest,
 )
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.features.detect import best, check_name, detect
-from lingvis.features.detectors.contract import Picture
-from lingvis.features.manifest import checksum
+from lingvis.features.detectors.contract import DetectorPicture
+from lingvis.files import checksum
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.hypernyms import Hypernyms
 from lingvis.text.segment import words
 
-RARE = 50_000  # a word that comes less than once in so many is not in use
+RARE = 50_000  # a word is in use if it occurs at least once in this number of words
 
 
 def join(
-    dataset: Dataset,
+    dataset: Dataset | Path | str,
     detections: Sequence[str],
     *,
     name: str,
-    wordnet: Path | None = None,
+    wordnet: Path | str | None = None,
     most: int = 36,
     force: bool = False,
-) -> Detections:
-    """Put stored detections together as detections/<name>/.
+) -> DetectionsManifest:
+    """Join stored detections into detections/<name>/.
 
-    The first give all their regions; each of the others adds what those before it do not name, once, where it is surest.
-    wordnet: the folder of its files; things whose names nobody writes get a more general name as well (`named`).
-    most: keep so many regions a picture, the surest. force: replace detections that were made in another way; what was
-    joined in the same way of what these detections held before is replaced anyway.
+    The first detections keep all their regions; each further one adds labels that those before it lack, each label
+    once, at its best region. wordnet: the folder of WordNet's files; labels that nobody writes get a more general
+    name as well (`with_general_name`). most: number of regions to keep per picture, the best ones.
+    force: replace detections that were made in another way; an earlier join of the same detections is always replaced.
     """
+    dataset = Dataset.open(dataset)
     if not detections:
         raise UserError("no detections to join; name folders of detections/, such as regions global")
-    for each in (*detections, name):
-        check_name(each)
+    for folder in (*detections, name):
+        check_name(folder)
     if name in detections:
-        raise UserError(f"{name} is one of those to be joined; choose another --name for the outcome")
-    eye = _Joined(dataset, detections, wordnet)
+        raise UserError(f"name is {name}, one of the detections to join; choose another name for the result")
+    detector = _JoinedDetector(dataset, detections, Path(wordnet) if wordnet is not None else None)
     target = dataset.detections_dir / name
     if target.is_dir():
-        was = read_manifest(target).origin
-        force = force or (was.detector, was.most) == (eye.name, most)
-    return detect(dataset, eye, score=0.0, most=most, name=name, force=force)
+        old = read_manifest(target).origin
+        force = force or (old.detector, old.most) == (detector.name, most)
+    return detect(dataset, detector, score=0.0, most=most, name=name, force=force)
 
 
-class _Joined:
-    """A detector that has seen what others have."""
+class _JoinedDetector:
+    """A detector that returns the joined regions of stored detections."""
 
     side = 0
 
     def __init__(self, dataset: Dataset, detections: Sequence[str], wordnet: Path | None) -> None:
         images = [row.image for row in dataset.rows]
-        folders = [dataset.detections_dir / each for each in detections]
+        folders = [dataset.detections_dir / name for name in detections]
         self.parts = [read_detections(folder, images) for folder in folders]
         self.name = f"{JOINED_WITH_WORDNET if wordnet else JOINED}:{'/'.join(detections)}"
         self.made_of = tuple(checksum(folder / FILE) for folder in folders)
-        self.everyday: Callable[[str], str] = str
+        self.general_name: Callable[[str], str] = str
         if wordnet is not None:
             hypernyms, used = Hypernyms(wordnet), words_in_use(dataset)
-            labels = {r.label for part in self.parts for regions in part.values() for r in regions if r.label}
-            self.everyday = {label: hypernyms.everyday(label, used) for label in labels}.__getitem__
+            labels = {
+                region.label
+                for part in self.parts
+                for regions in part.values()
+                for region in regions
+                if region.label
+            }
+            self.general_name = {label: hypernyms.everyday(label, used) for label in labels}.__getitem__
             in_use = hashlib.sha256(repr(sorted(used.items())).encode()).hexdigest()
             self.made_of += (hypernyms.checksum, in_use)
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The joined regions of each picture."""
         return [
-            [named(region, self.everyday) for region in joined([part[picture.name] for part in self.parts])]
+            [
+                with_general_name(region, self.general_name)
+                for region in join_regions([part[picture.name] for part in self.parts])
+            ]
             for picture in pictures
         ]
 
 
 def words_in_use(dataset: Dataset) -> dict[str, int]:
-    """The words of English sentences without pictures, or else of the training captions, and how often they come."""
+    """Word -> count in the English sentences without pictures, or else in the training captions; rare words are omitted."""
     sentences = [text for row in dataset.text_only() for text in row.captions.get(LABEL_LANGUAGE, ())] or [
         text for row in dataset.rows if row.split == "train" for text in row.captions.get(LABEL_LANGUAGE, ())
     ]
     if not sentences:
         raise UserError(
-            f"{dataset.path} has no English sentence that tells which words people use; add some to text-only.jsonl, "
-            "or leave out --wordnet"
+            f"{dataset.path} has no English sentences to count words in; add some to text-only.jsonl, "
+            "or leave out wordnet"
         )
     counts = Counter(word for text in sentences for word in words(text, LABEL_LANGUAGE))
     return {word: count for word, count in counts.items() if count * RARE >= counts.total()}
 
 
-def joined(parts: Sequence[Sequence[Region]]) -> list[Region]:
-    """All regions of the first, and of the others those with a new label, each label once; case does not matter."""
-    found: list[Region] = []
+def join_regions(parts: Sequence[Sequence[Region]]) -> list[Region]:
+    """All regions of the first part and, of the others, those with a new label, each label once; case is ignored."""
+    result: list[Region] = []
     for number, regions in enumerate(parts):
-        labels = {_plain(region) for region in found}
+        labels = {_lower_label(region) for region in result}
         for region in best(regions, score=0.0, most=len(regions)):
-            if number == 0 or _plain(region) not in labels:
-                found.append(region)
-                labels.add(_plain(region))
-    return found
+            if number == 0 or _lower_label(region) not in labels:
+                result.append(region)
+                labels.add(_lower_label(region))
+    return result
 
 
-def _plain(region: Region) -> str:
+def _lower_label(region: Region) -> str:
     return (region.label or "").lower()
 
 
-def named(region: Region, everyday: Callable[[str], str]) -> Region:
-    """`Saluki` -> `Saluki dog`: the general name is the label, the special one an attribute of it.
+def with_general_name(region: Region, general_name: Callable[[str], str]) -> Region:
+    """`Saluki` -> `Saluki dog`: the general name becomes the label, and the special one its attribute.
 
-    A name that says the general one itself, as `sports ball` does, stays.
+    A label that contains the general name itself, such as `sports ball`, stays as it is.
     """
     if not region.label:
         return region
-    general = everyday(region.label)
+    general = general_name(region.label)
     if set(words(general, LABEL_LANGUAGE)) <= set(words(region.label, LABEL_LANGUAGE)):
         return region
     special = f"{region.attribute or ''} {region.label}".strip()

@@ -1,4 +1,4 @@
-"""Labels of detectors -> tables of their translations, from dictionaries and what a user wrote into them."""
+"""Translate the labels of detectors: fill the label tables from dictionaries, and keep what a user wrote there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from lingvis.text.segment import normalised, words
 
 @dataclass(frozen=True, slots=True)
 class LabelTable:
-    """How well a language is served; covered: the share of all labels in the pictures that have a translation."""
+    """The label table of one language.
+
+    labels: number of distinct labels; missing: labels without a translation, most frequent first; covered: the share
+    of all labels in the pictures, repeated ones included, that have a translation.
+    """
 
     lang: str
     file: Path
@@ -27,22 +31,23 @@ class LabelTable:
     covered: float
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The table as JSON values."""
         return asdict(self) | {"file": str(self.file)}
 
 
 def translate_labels(
-    dataset: Dataset,
+    dataset: Dataset | Path | str,
     *,
     dictionaries: Sequence[str] = (),
     languages: Sequence[str] | None = None,
     detections: str | None = None,
 ) -> list[LabelTable]:
-    """Write labels/LANG.csv for each language: lines that are there stay, the most frequent labels come first.
+    """Write labels/LANG.csv for each language, most frequent labels first; existing translations are kept.
 
-    dictionaries: `de=FILE`, from English. A label is looked up as a whole; of several translations the one whose
-    words are most frequent in the captions of that language is taken, and the first of equals.
+    dictionaries: `de=FILE`, each from English. A label is looked up as a whole; among several translations the one
+    whose words are most frequent in the captions of that language is taken, the first one in case of a tie.
     """
+    dataset = Dataset.open(dataset)
     counts = label_counts(dataset.with_regions(detections).rows)
     if not counts:
         raise UserError(
@@ -50,14 +55,15 @@ def translate_labels(
             f"lingvis features detect {dataset.path} --detector DETECTOR"
         )
     files = dict(_pair(text) for text in dictionaries)
-    wanted = languages or [lang for lang in dataset.languages if lang != LABEL_LANGUAGE]
-    useless = [lang for lang in files if lang not in wanted]
-    if useless:
+    targets = languages or [lang for lang in dataset.languages if lang != LABEL_LANGUAGE]
+    unused = [lang for lang in files if lang not in targets]
+    if unused:
         raise UserError(
-            f"there is a dictionary for {', '.join(useless)}, but the languages are {', '.join(wanted)}"
+            f"there is a dictionary for {', '.join(unused)}, but the languages are {', '.join(targets)}; "
+            "leave it out, or add its language"
         )
-    read = {lang: read_dictionary(file) for lang, file in files.items()}
-    return [_write(dataset, lang, counts, read.get(lang, {})) for lang in wanted]
+    entries = {lang: read_dictionary(file) for lang, file in files.items()}
+    return [_write(dataset, lang, counts, entries.get(lang, {})) for lang in targets]
 
 
 def _write(
@@ -65,29 +71,34 @@ def _write(
 ) -> LabelTable:
     file = table_file(dataset, lang)
     old = read_label_table(file) if file.is_file() else {}
-    spoken = Counter(
+    word_counts = Counter(
         word for row in dataset.rows for text in row.captions.get(lang, ()) for word in words(text, lang)
     )
     labels = [label for label, _ in counts.most_common()]
-    found = {label: old.get(label) or _choose(label, lang, dictionary, spoken) for label in labels}
-    table = old | found
+    translations = {
+        label: old.get(label) or _choose(label, lang, dictionary, word_counts) for label in labels
+    }
+    table = old | translations
     if table != old:
         write_label_table(file, {label: table[label] for label in [*labels, *(old.keys() - counts.keys())]})
-    missing = [label for label in labels if not found[label]]
-    share = 1 - sum(counts[label] for label in missing) / counts.total()
-    return LabelTable(lang, file, len(labels), missing, share)
+    missing = [label for label in labels if not translations[label]]
+    covered = 1 - sum(counts[label] for label in missing) / counts.total()
+    return LabelTable(lang, file, len(labels), missing, covered)
 
 
-def _choose(label: str, lang: str, dictionary: Mapping[str, Sequence[str]], spoken: Mapping[str, int]) -> str:
-    """The translation of a label whose rarest word is the most frequent in captions."""
-    found = dictionary.get(normalised(label), ())
-    return max(
-        found, key=lambda each: min((spoken.get(w, 0) for w in words(each, lang)), default=0), default=""
-    )
+def _choose(
+    label: str, lang: str, dictionary: Mapping[str, Sequence[str]], word_counts: Mapping[str, int]
+) -> str:
+    """The translation of a label whose rarest word is most frequent in captions; empty if there is none."""
+
+    def rarest(translation: str) -> int:
+        return min((word_counts.get(word, 0) for word in words(translation, lang)), default=0)
+
+    return max(dictionary.get(normalised(label), ()), key=rarest, default="")
 
 
 def _pair(text: str) -> tuple[str, Path]:
     lang, equals, file = text.partition("=")
     if not equals or not lang or not file:
-        raise UserError(f"dictionary {text!r} lacks a language; write it as de=FILE")
+        raise UserError(f"dictionary {text!r} names no language or no file; write it as de=FILE")
     return lang, Path(file)

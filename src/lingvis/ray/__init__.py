@@ -1,1 +1,1 @@
-"""Big collections: the work of one machine spread over a Ray cluster."""
+"""Work of one machine, spread over a Ray cluster: feature extraction and indexing."""

@@ -1,8 +1,7 @@
-"""A Ray cluster: on this machine, or one that runs already."""
+"""A Ray cluster: one on this machine, or one that is already running."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import logging
 import os
@@ -11,7 +10,6 @@ import socket
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -28,7 +26,7 @@ REHEARSAL = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False,
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How many workers a cluster has room for, and the cores and GPUs of each."""
+    """The number of workers that a cluster has room for, and the cores and GPUs of each."""
 
     workers: int
     cpus: int
@@ -36,14 +34,14 @@ class Placement:
 
     @property
     def device(self) -> str:
-        """What a worker computes on."""
+        """The device of a worker."""
         return "cuda" if self.gpus else "cpu"
 
 
 class Cluster:
     """`with Cluster() as cluster` starts one on this machine, `Cluster("auto")` and `Cluster("host:6379")` join one.
 
-    Where this process is connected already, that cluster is used and stays up. cpus: cores of this machine that a
+    If this process is already connected to a cluster, that one is used and stays up. cpus: cores of this machine that a
     cluster on it may use, all by default.
     """
 
@@ -68,7 +66,7 @@ class Cluster:
             load_ray().shutdown()
 
     def placement(self, device: str | None) -> Placement:
-        """One worker for each GPU where there are any, else one for each core; device: None, cpu or cuda."""
+        """Return one worker per GPU if there are any, else one per core; device: None, cpu or cuda."""
         if device not in (None, "cpu", "cuda"):
             raise UserError(f"device {device!r} is not allowed on a cluster; use cpu or cuda")
         nodes = [node["Resources"] for node in load_ray().nodes() if node["Alive"]]
@@ -78,31 +76,21 @@ class Cluster:
             cores = min(int(node.get("CPU", 1) // node["GPU"]) for node in with_gpu)
             return Placement(sum(int(node["GPU"]) for node in with_gpu), max(1, cores), 1)
         if device == "cuda":
-            raise UserError("no machine of the cluster has a GPU; leave --device out, or start Ray with GPUs")
+            raise UserError(
+                "no machine of the cluster has a GPU; use device cpu or none, or start Ray with GPUs"
+            )
         return Placement(sum(int(node.get("CPU", 0)) for node in nodes), 1, 0)
 
 
-@contextlib.contextmanager
-def connected(given: Sequence[str] | None) -> Iterator[Cluster | None]:
-    """The cluster of a `--ray` flag: None without the flag, one on this machine where it has no address."""
-    if given is None:
-        yield None
-    else:
-        if len(given) > 1:
-            raise UserError("--ray was given twice; work runs on one cluster, so name one address")
-        with Cluster(given[0] if given else None) as cluster:
-            yield cluster
-
-
 def load_ray() -> Any:
-    """The package, imported when first needed; it is told first to report nothing to anybody."""
+    """Import the package when it is first needed; its usage reports are switched off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # It would print the log of a machine that is lost to standard output, in the midst of our JSON.
+    # It would print the log of a lost machine to standard output, into our JSON.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
     try:
         return importlib.import_module("ray")
     except ImportError as error:
-        raise UserError("--ray needs Ray; run: pip install 'lingvis[ray]'") from error
+        raise UserError("a cluster needs Ray; run: pip install 'lingvis[ray]'") from error
 
 
 def _start(ray: Any, cpus: int) -> None:
@@ -120,15 +108,15 @@ def _join(ray: Any, address: str) -> None:
 
 
 def _knock(address: str) -> None:
-    """Refuse what is no address, or where nothing listens."""
-    found = ADDRESS.fullmatch(address)
-    if found is None:
+    """Raise UserError if the address is invalid, or if nothing listens there."""
+    match = ADDRESS.fullmatch(address)
+    if match is None:
         raise UserError(
-            f"{address!r} is no address of a Ray cluster; write --ray alone for this machine, --ray=auto, "
-            "--ray=HOST:PORT or --ray=ray://HOST:PORT"
+            f"{address!r} is not the address of a Ray cluster; use auto, HOST:PORT or ray://HOST:PORT, or no address for "
+            "one on this machine"
         )
     try:
-        place = found["host"].strip("[]"), int(found["port"])
+        place = match["host"].strip("[]"), int(match["port"])
         socket.create_connection(place, timeout=SECONDS_TO_ANSWER).close()
     except (OSError, OverflowError) as error:
         raise UserError(
@@ -138,7 +126,7 @@ def _knock(address: str) -> None:
 
 
 def _rehearse(address: str) -> None:
-    """Connect in another process first: with something else at the address Ray would hang for minutes."""
+    """Connect in another process first: Ray would hang for minutes if something else listens at the address."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", REHEARSAL, address],
@@ -154,6 +142,4 @@ def _rehearse(address: str) -> None:
 
 
 def _silent(address: str, reason: str) -> str:
-    return (
-        f"cannot join the Ray cluster at {address} ({reason}); look with `ray status` whether it runs there"
-    )
+    return f"cannot join the Ray cluster at {address} ({reason}); check with `ray status` whether it is running there"

@@ -11,10 +11,10 @@ from lingvis.errors import UserError
 from lingvis.ray.cluster import Cluster, load_ray
 
 Work = Callable[..., Any]
-Make = Callable[[int, str], Work]  # threads, device -> what a worker does with a task
+Make = Callable[[int, str], Work]  # threads, device -> the function that a worker runs per task
 
-TASKS_A_WORKER = 2  # one at work and one waiting, so that no worker waits for us
-WINDOW_A_WORKER = 4
+TASKS_PER_WORKER = 2  # one running and one waiting, so that no worker waits for us
+WINDOW_PER_WORKER = 4
 FAILED_STARTS = 4
 SECONDS_TO_WAIT = 1.0
 SECONDS_TO_START = 180.0
@@ -23,49 +23,49 @@ SECONDS_TO_FETCH = 60.0
 
 
 class Worker:
-    """Lives on a machine of the cluster, with its model loaded once."""
+    """An actor on a machine of the cluster; its model is loaded once."""
 
     def prepare(self, make: Make, threads: int, device: str) -> None:
-        """Get ready for tasks."""
+        """Load what the tasks need."""
         self._work = make(threads, device)
 
     def work(self, task: Any, *common: Any) -> Any:
-        """Do one task."""
+        """Run one task."""
         return self._work(task, *common)
 
 
-class Lost(Exception):
-    """A worker or its answer is gone; another can do the task."""
+class WorkerLostError(Exception):
+    """A worker or its result is gone; another worker can do the task."""
 
 
 class Crew:
     """As many workers as the cluster has room for; only those that are ready get tasks.
 
-    A worker that waits for room holds nothing up, and machines that join later get workers, too.
+    A worker that waits for room delays nothing, and machines that join later get workers, too.
     """
 
     def __init__(self, cluster: Cluster, make: Make, device: str | None) -> None:
-        cluster.placement(device)  # refuse what cannot be before anything else happens
+        cluster.placement(device)  # raises at once if there is no such device
         self._cluster, self._make, self._device = cluster, make, device
-        self.starting: dict[Any, Any] = {}  # by what tells that it is ready
+        self.starting: dict[Any, Any] = {}  # by the reference that resolves when it is ready
         self.ready: set[Any] = set()
-        self.free: deque[Any] = deque()  # ready workers, once for each task that they can take
+        self.free: deque[Any] = deque()  # ready workers, once per task that they can take
         self._failed = 0
         self._next_look = 0.0
         self._waits_since: float | None = None  # for the first worker to get ready
 
     def look(self) -> None:
-        """Start workers where there is room for more; complain when none gets ready."""
+        """Start workers if there is room for more; raises UserError if none becomes ready."""
         now = time.monotonic()
         if self.ready:
             self._waits_since = None
         elif self._waits_since is None:
             self._waits_since = now
         elif now > self._waits_since + SECONDS_TO_START:
-            self._waits_since = None  # who tries once more waits as long
+            self._waits_since = None  # the next attempt waits as long
             raise UserError(
-                f"no worker got ready on the Ray cluster within {SECONDS_TO_START:.0f} s; look with `ray status` "
-                "whether its cores are taken by others, and run the command again"
+                f"no worker became ready on the Ray cluster within {SECONDS_TO_START:.0f} s; check with `ray status` "
+                "whether others use its cores, and try again"
             )
         if now >= self._next_look:
             self._next_look = now + SECONDS_BETWEEN_LOOKS
@@ -73,12 +73,14 @@ class Crew:
 
     def _start(self) -> None:
         place = self._cluster.placement(self._device)
-        # With a GPU two tasks at once: one is decoded while the other is on the GPU.
+        # With a GPU two tasks at once: one is decoded on the CPU while the other is on the GPU.
         actor = (
             load_ray()
             .remote(Worker)
             .options(
-                num_cpus=place.cpus, num_gpus=place.gpus, max_concurrency=TASKS_A_WORKER if place.gpus else 1
+                num_cpus=place.cpus,
+                num_gpus=place.gpus,
+                max_concurrency=TASKS_PER_WORKER if place.gpus else 1,
             )
         )
         for _ in range(place.workers - len(self.ready) - len(self.starting)):
@@ -87,11 +89,11 @@ class Crew:
 
     @property
     def window(self) -> int:
-        """Tasks that may be under way, from the one whose turn it is on: what bounds the memory."""
-        return WINDOW_A_WORKER * max(1, len(self.ready))
+        """The number of unfinished tasks, counted from the next result on; it bounds the memory."""
+        return WINDOW_PER_WORKER * max(1, len(self.ready))
 
     def wait(self, running: Collection[Any]) -> list[Any]:
-        """Answers among `running` that have come; workers that get ready meanwhile are taken in."""
+        """Return references among `running` whose results are there; workers that became ready meanwhile are added."""
         expected = [*running, *self.starting]
         if not expected:
             time.sleep(SECONDS_TO_WAIT)
@@ -103,23 +105,23 @@ class Crew:
         return [answer for answer in come if answer in running]
 
     def _welcome(self, answer: Any) -> None:
-        """Take in a worker that has got ready, or find out why it could not."""
+        """Add a worker that became ready, or find out why it did not."""
         worker = self.starting.pop(answer)
         try:
             receive(answer)
-        except Lost as error:
+        except WorkerLostError as error:
             self._failed += 1
             if self._failed >= FAILED_STARTS and not self.ready:
                 raise UserError(
-                    f"workers of the Ray cluster cannot be started ({error}); look whether lingvis is installed on "
-                    "all its machines and whether they have enough memory"
+                    f"workers of the Ray cluster cannot be started ({error}); check whether lingvis is installed "
+                    "on all its machines and whether they have enough memory"
                 ) from error
         else:
             self.ready.add(worker)
-            self.free.extend([worker] * TASKS_A_WORKER)
+            self.free.extend([worker] * TASKS_PER_WORKER)
 
     def dismiss(self, worker: Any) -> None:
-        """Give up a worker that is lost; another is started at the next look, which is now due."""
+        """Drop a lost worker; the next `look`, which is due now, starts another."""
         if worker in self.ready:
             self.ready.remove(worker)
             self.free = deque(other for other in self.free if other != worker)
@@ -138,7 +140,7 @@ class Crew:
 
 
 def receive(answer: Any) -> Any:
-    """What a worker answered; what it says to the user is raised, `Lost` where there is no answer any more."""
+    """Return the result of a worker; raises its UserError, or WorkerLostError if there is no result any more."""
     ray = load_ray()
     try:
         return ray.get(answer, timeout=SECONDS_TO_FETCH)
@@ -147,4 +149,4 @@ def receive(answer: Any) -> Any:
             raise UserError(str(error.cause)) from error
         raise
     except ray.exceptions.RayError as error:
-        raise Lost((str(error).strip() or type(error).__name__).splitlines()[0]) from error
+        raise WorkerLostError((str(error).strip() or type(error).__name__).splitlines()[0]) from error

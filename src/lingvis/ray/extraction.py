@@ -9,24 +9,24 @@ from typing import Any
 
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Preprocessing
-from lingvis.features.encode import POOLED, Encoded, PictureEncoder, PictureFile
+from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile
 from lingvis.features.pictures import BrokenPicture
 from lingvis.ray.cluster import Cluster
-from lingvis.ray.files import Answer, answer, each_batch
-from lingvis.ray.pool import Pool
+from lingvis.ray.files import WorkerReply, each_batch, reply
+from lingvis.ray.pool import WorkerPool
 
-Outcome = Encoded | BrokenPicture
+Outcome = FeatureSet | BrokenPicture
 
 
 class ClusterEncoder:
-    """Does what a given encoder does, on other machines or in other processes of this one."""
+    """Encodes like a given encoder, on other machines or in other processes of this one."""
 
     def __init__(self, cluster: Cluster, encoder: PictureEncoder, *, device: str | None = None) -> None:
         self.dim, self.preprocessing = encoder.dim, encoder.preprocessing
-        loader = Loader(
+        loader = BackboneLoader(
             encoder.backbone.name, encoder.kind, encoder.regions or POOLED, self.dim, self.preprocessing
         )
-        self._pool: Pool[list[PictureFile]] = Pool(cluster, loader, device=device)
+        self._pool: WorkerPool[list[PictureFile]] = WorkerPool(cluster, loader, device=device)
 
     def batches(self, files: Sequence[PictureFile], *, batch_size: int) -> Iterator[list[Outcome]]:
         """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
@@ -36,7 +36,7 @@ class ClusterEncoder:
 
 
 @dataclass(frozen=True, slots=True)
-class Loader:
+class BackboneLoader:
     """Loads the backbone on a worker, by its name."""
 
     backbone: str
@@ -45,8 +45,8 @@ class Loader:
     dim: int
     preprocessing: Preprocessing
 
-    def __call__(self, threads: int, device: str) -> Callable[[list[PictureFile], int], Answer[Any]]:
-        """What a worker does with a batch of files."""
+    def __call__(self, threads: int, device: str) -> Callable[[list[PictureFile], int], WorkerReply[Any]]:
+        """Return the function that a worker runs per batch of files."""
         import torch
 
         from lingvis.features.backbones import load_backbone
@@ -57,12 +57,12 @@ class Loader:
         )
         if (encoder.dim, encoder.preprocessing) != (self.dim, self.preprocessing):
             raise UserError(
-                f"backbone {self.backbone} on {socket.gethostname()} is of another version than here; install the same "
+                f"backbone {self.backbone} on {socket.gethostname()} has another version than here; install the same "
                 "packages on all machines of the cluster"
             )
 
-        def work(files: list[PictureFile], batch_size: int) -> Answer[Any]:
+        def work(files: list[PictureFile], batch_size: int) -> WorkerReply[Any]:
             (results,) = encoder.batches(files, batch_size=batch_size, threads=threads)
-            return answer([str(file.path) for file in files], results)
+            return reply([str(file.path) for file in files], results)
 
         return work

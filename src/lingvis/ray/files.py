@@ -1,4 +1,4 @@
-"""Batches of picture files as tasks: what a machine cannot read although we can is said at once."""
+"""Batches of picture files as tasks; a file that only the worker cannot read is an error at once."""
 
 from __future__ import annotations
 
@@ -10,43 +10,45 @@ from typing import Any, Generic, TypeVar
 
 from lingvis.errors import UserError
 from lingvis.features.pictures import BrokenPicture
-from lingvis.ray.pool import Poison, Pool
+from lingvis.ray.pool import FatalTaskError, WorkerPool
 
 F = TypeVar("F")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[R]):
-    """What became of the files of a batch, and which of them the machine could not read at all."""
+class WorkerReply(Generic[R]):
+    """The outcomes of the files of a batch, and those that the machine could not read at all."""
 
     results: list[R]
     host: str
     unreadable: list[str]
 
 
-def answer(paths: Sequence[str], results: list[R]) -> Answer[R]:
-    """Made by a worker."""
+def reply(paths: Sequence[str], results: list[R]) -> WorkerReply[R]:
+    """Return the reply of a worker to a batch."""
     broken = [path for path, result in zip(paths, results, strict=True) if isinstance(result, BrokenPicture)]
-    return Answer(results, socket.gethostname(), [path for path in broken if not os.access(path, os.R_OK)])
+    return WorkerReply(
+        results, socket.gethostname(), [path for path in broken if not os.access(path, os.R_OK)]
+    )
 
 
 def each_batch(
-    pool: Pool[list[F]], files: Sequence[F], *common: Any, batch_size: int, path: Callable[[F], str]
+    pool: WorkerPool[list[F]], files: Sequence[F], *common: Any, batch_size: int, path: Callable[[F], str]
 ) -> Iterator[tuple[list[F], list[Any]]]:
-    """Files and what the workers made of them, batch by batch in order."""
+    """Yield files and their outcomes, batch by batch in order."""
     batches = [list(files[start : start + batch_size]) for start in range(0, len(files), batch_size)]
     try:
-        for batch, made in zip(batches, pool.map(batches, *common), strict=True):
-            for lost in made.unreadable:
-                if os.access(lost, os.R_OK):
+        for batch, reply in zip(batches, pool.map(batches, *common), strict=True):
+            for path_there in reply.unreadable:
+                if os.access(path_there, os.R_OK):
                     raise UserError(
-                        f"picture {lost} cannot be read on {made.host}; every machine of a Ray cluster needs the "
+                        f"picture {path_there} cannot be read on {reply.host}; every machine of a Ray cluster needs the "
                         "pictures at the same path, so share the folder among them (NFS, for instance)"
                     )
-            yield batch, made.results
-    except Poison as poison:
+            yield batch, reply.results
+    except FatalTaskError as fatal:
         raise UserError(
-            f"Ray's workers died again and again at the {len(poison.task)} pictures from {path(poison.task[0])} to "
-            f"{path(poison.task[-1])}; look whether memory is short, or move them away (work so far is kept)"
-        ) from poison
+            f"Ray's workers died repeatedly at the {len(fatal.task)} pictures from {path(fatal.task[0])} to "
+            f"{path(fatal.task[-1])}; check whether memory is short, or move them away (work so far is kept)"
+        ) from fatal

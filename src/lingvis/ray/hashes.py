@@ -1,4 +1,4 @@
-"""Hashes of known contents, small enough to be sent to every machine."""
+"""Hashes of known contents, small enough to send to every machine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 
 class HashSet:
-    """Membership by the first 8 of 32 bytes, 8 bytes a hash; it may say yes to an unknown one, never no to a known."""
+    """Membership by the first 8 of 32 bytes per hash; an unknown hash may count as a member, a known one always does."""
 
     def __init__(self, hashes: Collection[str]) -> None:
-        self._first = np.sort(np.fromiter((int(each[:16], 16) for each in hashes), np.uint64, len(hashes)))
+        self._first = np.sort(np.fromiter((int(hash[:16], 16) for hash in hashes), np.uint64, len(hashes)))
 
     def __contains__(self, digest: object) -> bool:
-        wanted = np.uint64(int(str(digest)[:16], 16))
-        place = int(np.searchsorted(self._first, wanted))
-        return place < len(self._first) and bool(self._first[place] == wanted)
+        key = np.uint64(int(str(digest)[:16], 16))
+        place = int(np.searchsorted(self._first, key))
+        return place < len(self._first) and bool(self._first[place] == key)

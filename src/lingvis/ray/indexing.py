@@ -1,4 +1,4 @@
-"""Reading and embedding of picture files on a cluster."""
+"""Reading and encoding of picture files on a cluster."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lingvis.collection.stores.contract import Header
-from lingvis.collection.writer.scan import Found
-from lingvis.collection.writer.workers import Here, Outcome
+from lingvis.collection.stores.records import Header
+from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.workers import LocalWorkers, Outcome
 from lingvis.errors import UserError
 from lingvis.ray.cluster import Cluster
-from lingvis.ray.files import Answer, answer, each_batch
+from lingvis.ray.files import WorkerReply, each_batch, reply
 from lingvis.ray.hashes import HashSet
-from lingvis.ray.pool import Pool
+from lingvis.ray.pool import WorkerPool
 
 
 class ClusterWorkers:
-    """The `Workers` of an indexer, on other machines or in other processes of this one."""
+    """The workers of an indexer, on other machines or in other processes of this one."""
 
-    def __init__(self, cluster: Cluster, header: Header, device: str | None) -> None:
-        self._pool: Pool[list[Found]] = Pool(cluster, Loader(header), device=device)
+    def __init__(self, cluster: Cluster, header: Header, *, device: str | None = None) -> None:
+        self._pool: WorkerPool[list[ScannedFile]] = WorkerPool(cluster, ModelLoader(header), device=device)
 
     def batches(
-        self, files: Sequence[Found], *, batch_size: int, seen: Collection[str]
-    ) -> Iterator[list[tuple[Found, Outcome]]]:
-        """Files with what became of them, in order."""
+        self, files: Sequence[ScannedFile], *, batch_size: int, seen: Collection[str]
+    ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
+        """Yield files and their outcomes, in order."""
         if not files:
             return
         done = each_batch(
@@ -37,16 +37,18 @@ class ClusterWorkers:
 
 
 @dataclass(frozen=True, slots=True)
-class Loader:
-    """Loads the model on a worker, from its folder: the pictures have to be at their paths there, too."""
+class ModelLoader:
+    """Loads the model on a worker, from its folder; the pictures must have the same paths there, too."""
 
     header: Header
 
-    def __call__(self, threads: int, device: str) -> Callable[[list[Found], HashSet], Answer[Outcome]]:
-        """What a worker does with a batch of files, given the contents that need no embedding."""
+    def __call__(
+        self, threads: int, device: str
+    ) -> Callable[[list[ScannedFile], HashSet], WorkerReply[Outcome]]:
+        """Return the function that a worker runs per batch of files, given the contents that need no encoding."""
         import torch
 
-        from lingvis.collection.binding import PictureSide, describe
+        from lingvis.collection.binding import ImageSide, describe
         from lingvis.model.embedder import Embedder
 
         torch.set_num_threads(threads)
@@ -58,11 +60,11 @@ class Loader:
             )
         embedder = Embedder.load(run, device=device)
         if describe(embedder, run).image_fingerprint != self.header.image_fingerprint:
-            raise UserError(f"the model at {run} on {host} is another one than here; copy it there")
-        here = Here(PictureSide(embedder), threads=threads)
+            raise UserError(f"the model at {run} on {host} differs from the one here; copy it there")
+        workers = LocalWorkers(ImageSide(embedder), threads=threads)
 
-        def work(files: list[Found], seen: HashSet) -> Answer[Outcome]:
-            (batch,) = here.batches(files, batch_size=len(files), seen=seen)
-            return answer([file.path for file in files], [outcome for _, outcome in batch])
+        def work(files: list[ScannedFile], seen: HashSet) -> WorkerReply[Outcome]:
+            (batch,) = workers.batches(files, batch_size=len(files), seen=seen)
+            return reply([file.path for file in files], [outcome for _, outcome in batch])
 
         return work

@@ -1,4 +1,4 @@
-"""Tasks -> results in order, by the workers of a cluster; those of lost workers are done again."""
+"""Tasks -> results in order, by the workers of a cluster; tasks of lost workers are repeated."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from lingvis.ray.cluster import Cluster, load_ray
-from lingvis.ray.crew import Crew, Lost, Make, receive
+from lingvis.ray.crew import Crew, Make, WorkerLostError, receive
 
 TRIES = 4
 
 T = TypeVar("T")
 
 
-class Poison(Exception):
-    """Workers die whenever they try this task."""
+class FatalTaskError(Exception):
+    """A task at which workers die repeatedly."""
 
     def __init__(self, task: Any) -> None:
-        super().__init__("workers die of this task")
+        super().__init__("workers die at this task")
         self.task = task
 
 
 @dataclass(slots=True)
 class Job(Generic[T]):
-    """A task on its way."""
+    """A task that has been taken from the source."""
 
     number: int
     task: T
     tries: int = 0
 
 
-class Pool(Generic[T]):
-    """Keeps its workers between calls of `map`; they end with the cluster, or when `map` is broken off."""
+class WorkerPool(Generic[T]):
+    """Keeps its workers between calls of `map`; they end with the cluster, or when `map` is interrupted."""
 
     def __init__(self, cluster: Cluster, make: Make, *, device: str | None = None) -> None:
         self._crew = Crew(cluster, make, device)
 
     def map(self, tasks: Iterable[T], *common: Any) -> Iterator[Any]:
-        """Results in the order of the tasks; `common` goes to each machine once, and with every task."""
+        """Yield results in the order of the tasks; `common` is sent to each machine once, and passed with every task."""
         ray, crew = load_ray(), self._crew
         source = enumerate(tasks)
         queue: deque[Job[T]] = deque()
@@ -51,11 +51,11 @@ class Pool(Generic[T]):
         try:
             while True:
                 while more and len(queue) < len(crew.free) and started < turn + crew.window:
-                    found = next(source, None)
-                    if found is None:
+                    task = next(source, None)
+                    if task is None:
                         more = False
                     else:
-                        queue.append(Job(*found))
+                        queue.append(Job(*task))
                         started += 1
                 if not more and turn == started:
                     return
@@ -67,7 +67,7 @@ class Pool(Generic[T]):
                     job, worker = running[answer]
                     try:
                         done[job.number] = receive(answer)
-                    except Lost:
+                    except WorkerLostError:
                         crew.dismiss(worker)
                         queue.extendleft(reversed(_lost(running, worker)))
                     else:
@@ -77,15 +77,15 @@ class Pool(Generic[T]):
                     yield done.pop(turn)
                     turn += 1
         finally:
-            if running:  # broken off: nobody wants these results any more
+            if running:  # interrupted: nobody needs these results any more
                 crew.disband()
 
 
 def _lost(running: dict[Any, tuple[Job[T], Any]], worker: Any) -> list[Job[T]]:
-    """Take back the tasks of a worker; it died of the first, if of any."""
+    """Take back the tasks of a lost worker; it died at the first, if at any."""
     answers = [answer for answer, (_, other) in running.items() if other == worker]
     jobs = [running.pop(answer)[0] for answer in answers]
     jobs[0].tries += 1
     if jobs[0].tries >= TRIES:
-        raise Poison(jobs[0].task)
+        raise FatalTaskError(jobs[0].task)
     return jobs

@@ -1,0 +1,1 @@
+"""Recipes: their schema, their text and the check of their options."""

@@ -1,4 +1,4 @@
-"""Options of a part against the constructor that takes them."""
+"""The options of parts, checked against the constructors that take them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from lingvis.recipes.read import explain, lookup
-from lingvis.recipes.schema import (
-    Part,
-)
+from lingvis.recipes.read import lookup
+from lingvis.recipes.schema import Part
 from lingvis.registry import Registry
+from lingvis.strict import explain
 
-# Constructor arguments that come from the data or from the part before, never from a recipe.
+# Constructor arguments that the builders provide, from the data or from other parts; recipes cannot set them.
 PROVIDED = (
     "input_dim",
     "vocabulary",
@@ -39,15 +38,15 @@ def part_problems(
     provided: Sequence[str] = (),
     ignored: Sequence[str] = (),
 ) -> list[str]:
-    """Check the part at `where` against the registered constructor; `provided` arguments come from the builder,
-    and `ignored` keys are not the constructor's.
+    """The problems of the part at `where`, by the constructor that is registered under its name.
 
-    A part that is missing or has no name is the schema's to report.
+    provided: arguments that come from the builder. ignored: keys that do not belong to the constructor. The schema
+    reports parts that are missing or have no name.
     """
-    found = lookup(values, where)
-    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+    table = lookup(values, where)
+    if not isinstance(table, dict) or not isinstance(table.get("name"), str):
         return []
-    part = Part(**{key: value for key, value in found.items() if key not in ignored})
+    part = Part(**{key: value for key, value in table.items() if key not in ignored})
     if part.name not in registry:
         return [
             f"{where}: unknown {registry.kind} {part.name!r}; choose one of: {', '.join(registry.names())}"
@@ -81,6 +80,6 @@ def _options_model(factory: Callable[..., object], provided: frozenset[str]) -> 
 
 
 def accepted(factory: Callable[..., object], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the builder's values that a constructor asks for."""
+    """The values that a constructor has arguments for."""
     parameters = inspect.signature(factory).parameters
     return {name: value for name, value in values.items() if name in parameters}

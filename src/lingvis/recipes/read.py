@@ -1,20 +1,19 @@
-"""TOML text and overrides -> a recipe, every problem reported at once."""
+"""TOML text and overrides -> a recipe, with all problems in one report."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from lingvis.errors import UserError
-from lingvis.recipes.schema import (
-    Recipe,
-)
+from lingvis.recipes.schema import Recipe
+from lingvis.strict import explain
 
 # Sections that are parts or consist of them.
-PARTS = ("image", "text", "similarity", "objective", "pseudo", "terms", "pretraining")
+PARTS = ("image", "text", "similarity", "pseudo", "terms", "pretraining")
 
 
 def parse_recipe(
@@ -23,17 +22,19 @@ def parse_recipe(
     *,
     origin: str = "recipe",
     check: Callable[[Mapping[str, Any]], list[str]] = lambda values: [],
+    rules: Callable[[Recipe], Iterable[str]] = lambda recipe: (),
 ) -> Recipe:
-    """TOML text and `section.key=value` overrides -> a recipe; every problem is reported at once.
+    """TOML text and `section.key=value` overrides -> a recipe; raises with all problems at once.
 
-    `check` looks at the values too: it knows the registered parts, which belong to later stages.
+    `check` looks at the options of every part, `rules` at how parts of a recipe without other problems fit together:
+    both know the registered parts, which belong to later stages.
     """
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{origin} is not valid TOML: {error}") from error
-    # Another part first, then its options, in whatever order they were given.
-    for override in sorted(overrides, key=lambda each: not each.partition("=")[0].strip().endswith(".name")):
+    # Names of parts first, then their options, in whatever order they were given.
+    for override in sorted(overrides, key=lambda text: not text.partition("=")[0].strip().endswith(".name")):
         _apply(values, override)
     problems = []
     try:
@@ -41,6 +42,7 @@ def parse_recipe(
     except ValidationError as error:
         problems = [explain(item) for item in error.errors()]
     problems += check(values)
+    problems = problems or list(rules(recipe))
     if len(problems) == 1:
         raise UserError(f"{origin}: {problems[0]}")
     if problems:
@@ -49,26 +51,16 @@ def parse_recipe(
     return recipe
 
 
-def explain(problem: Any) -> str:
-    """A pydantic error as a clause: where, what is wrong, what was got."""
-    where = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "missing":
-        return f"{where} is missing"
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {where}"
-    message = problem["msg"]
-    return f"{where}: {message[0].lower()}{message[1:]}, got {problem['input']!r}"
-
-
 def lookup(values: Mapping[str, Any], where: str) -> Any:
-    """The value at a dotted path of nested tables, None where there is none."""
-    found: Any = values
+    """The value at a dotted path of nested tables; None if there is none."""
+    value: Any = values
     for key in where.split("."):
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _apply(values: dict[str, Any], override: str) -> None:
+    """Set the value that an override names."""
     key, sign, text = override.partition("=")
     path = key.strip().split(".")
     if not sign or not all(path):

@@ -11,7 +11,9 @@ from lingvis.bounds import Epoch
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    """A table of a recipe; the text below each key is its description in generated documentation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class Part(BaseModel):
@@ -27,7 +29,7 @@ class Part(BaseModel):
 
 
 class TermPart(Part):
-    """A part of the loss beside the objective, with its weight; `objective` in it is a part in turn."""
+    """A term of the loss with its weight; `objective` among its options is a part in turn."""
 
     weight: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -39,131 +41,148 @@ def _each_once(names: list[str]) -> list[str]:
 
 
 class DataSection(_Section):
-    """What is learnt from.
-
-    languages: [] = all of the dataset. features: the name of the stored features. vectors: the name of the stored
-    word vectors, for parts that start from them. text_only: whether sentences without a picture take part.
-    captions: learn from so many training captions only, drawn by training.seed; 0 = all. images and per_image: only
-    this share of the training images is annotated, with so many captions each in a language (0 = all), drawn by
-    training.seed; annotated: a file that names these images instead, one a line. annotated_languages: those whose
-    captions are learnt from, [] = all; the others come by sentences without pictures and by captions of detectors,
-    where these have a table of labels, and validation measures them all.
-    """
+    """The data that a model learns from."""
 
     languages: Annotated[list[str], AfterValidator(_each_once)]
+    """Languages to train on; [] = all languages of the dataset."""
     features: str
+    """Name of the stored features."""
     vectors: str = ""
+    """Name of the stored word vectors, for word parts that start from them."""
     text_only: bool = False
+    """Whether sentences without a picture take part."""
     captions: Annotated[int, Field(ge=0)] = 0
+    """Number of training captions to learn from, drawn by training.seed; 0 = all."""
     images: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Share of the training images that are annotated, drawn by training.seed; the others have no captions."""
     per_image: Annotated[int, Field(ge=0)] = 0
+    """Number of captions per language of an annotated image, drawn by training.seed; 0 = all."""
     annotated: str = ""
+    """File that names the annotated images, one per line, instead of a share of them."""
     annotated_languages: Annotated[list[str], AfterValidator(_each_once)] = []
-
-
-class PseudoSection(_Section):
-    """Captions written from what detectors saw, for the training images that are not annotated (A3VSE).
-
-    weight: their share of the objective, that of people's captions being the rest; 0: there are none. detections: the
-    name of stored detections; empty: the regions of the dataset's rows, or detections/regions. objective: theirs.
-    teachers: folders of trained models. Instead of captions by detectors a picture has the sentences without a picture
-    (data.text_only) that these models find for it, and objective `distilled` asks for scores like theirs.
-    """
-
-    weight: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    detections: str = ""
-    teachers: list[str] = []
-    objective: Part = Part(name="none")
+    """Languages whose captions are learnt from; [] = all. The other languages are learnt from sentences without a
+    picture and, where they have a table of labels, from pseudo captions; validation measures all languages."""
 
 
 class StartSection(_Section):
-    """A trained model to begin with.
-
-    run: its folder. parts: prefixes of parameter names, such as "image" or "text.encoder", whose weights and
-    buffers are taken from it; all others start as they do without it.
-    """
+    """A trained model to start from."""
 
     run: str = ""
+    """Its model folder."""
     parts: list[str] = []
+    """Prefixes of parameter names, such as "image" or "text.encoder", whose weights and buffers are taken from it;
+    all others start as they do without it."""
 
 
 class ImageSection(_Section):
     """Stored vectors -> augment -> encoder -> pooling."""
 
     augment: Part
+    """Change of the sets of vectors in training."""
     encoder: Part
+    """Stored vectors -> vectors of the joint space."""
     pooling: Part
+    """The vectors of a picture -> one."""
 
 
 class TextSection(_Section):
     """Sentences -> tokenizer -> augment -> words -> encoder -> pooling -> head."""
 
     tokenizer: Part
+    """Sentences -> token ids."""
     augment: Part
+    """Change of the words in training."""
     words: Part
+    """Token ids -> word vectors without context."""
     encoder: Part
+    """Word vectors -> vectors in context."""
     pooling: Part
+    """The vectors of a sentence -> one."""
     head: Part
+    """The pooled vector -> the joint space."""
 
 
 class OptimizerSection(_Section):
-    """The optimiser; `factors` multiplies the learning rate of parameters by name prefix (0 freezes them)."""
+    """The optimiser."""
 
     name: Literal["adam", "adamw"]
+    """Adam, or Adam with decoupled weight decay."""
     lr: Annotated[float, Field(gt=0, le=1000)]
+    """Learning rate before the schedule."""
     weight_decay: Annotated[float, Field(ge=0, le=1)]
+    """Decay of the weights per step, as the optimiser applies it."""
     factors: dict[str, Annotated[float, Field(ge=0)]] = {}
+    """Multipliers of the learning rate by prefix of parameter names; 0 freezes the parameters."""
 
 
 class ScheduleSection(_Section):
-    """Learning rate over time; epochs count from 0.
-
-    step: times `factor` from each epoch in `epochs` on. cosine: falls to zero. warmup_epochs: epochs in which
-    the rate rises linearly from zero to what it would be.
-    """
+    """The learning rate over time; epochs count from 0."""
 
     name: Literal["step", "cosine"]
+    """step: multiplied by `factor` from each epoch in `epochs` on. cosine: falls to zero."""
     epochs: list[Epoch] = []
+    """Epochs at which schedule `step` changes the rate."""
     factor: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """Multiplier of schedule `step`."""
     warmup_epochs: list[Epoch] = []
+    """Epochs in which the rate rises linearly from zero to its value."""
 
 
 class TrainingSection(_Section):
-    """The loop.
-
-    sampling: which captions meet in a batch of `batch_size` captions or images. languages_apart: the objective
-    is the sum over languages, each with its own captions as negatives, instead of one over all captions.
-    graphs: replay recorded CUDA graphs on a GPU; parts that look at values on the host (transformers do) cannot
-    be recorded. patience: stop after so many epochs in which validation did not become better; 0 = never.
-    """
+    """The training loop."""
 
     epochs: Annotated[int, Field(gt=0)]
+    """Number of epochs."""
     patience: Annotated[int, Field(ge=0)] = 0
+    """Stop after this number of epochs without a better validation; 0 = never."""
     batch_size: Annotated[int, Field(gt=1)]
+    """Captions or images per batch, as the sampling counts."""
     sampling: Part
-    languages_apart: bool = False
+    """Which captions meet in a batch."""
     clip: Annotated[float, Field(ge=0)]
+    """Largest norm of the gradient; 0 = no limit."""
     precision: Literal["auto", "float32", "tf32", "bfloat16"]
+    """Number type of the computation; auto: bfloat16 where the GPU supports it, float32 elsewhere."""
     graphs: bool
+    """Whether to replay recorded CUDA graphs on a GPU; parts that read values on the host, as transformers do,
+    cannot be recorded."""
     seed: Annotated[int, Field(ge=0, lt=2**63)]
+    """Seed of all random numbers."""
     checkpoint_seconds: Annotated[float, Field(ge=0)]
+    """Seconds between two checkpoints."""
 
 
-class Recipe(_Section):
-    """A paper, or an idea, as values."""
+class ModelRecipe(_Section):
+    """The sections that a model is built from; loading a trained model reads no others."""
 
-    name: str
-    summary: str
-    source: str
-    data: DataSection
-    start: StartSection = StartSection()
     image: ImageSection
     text: TextSection
     similarity: Part
-    objective: Part
-    pseudo: PseudoSection = PseudoSection()
-    terms: dict[str, TermPart] = {}
+    """Embeddings of both sides -> scores."""
+
+
+class Recipe(ModelRecipe):
+    """A paper, or an idea, as values: a model and how it is trained."""
+
+    name: str
+    """The name that `lingvis train` takes."""
+    summary: str
+    """One line for lists of recipes."""
+    source: str
+    """The paper or project that the values come from."""
+    data: DataSection
+    start: StartSection = StartSection()
+    pseudo: Part = Part(name="none")
+    """Source of pseudo captions, for training pictures without human captions (A3VSE)."""
+    terms: dict[str, TermPart]
+    """Terms of the loss by name; their weighted sum is minimised."""
     pretraining: Part = Part(name="none")
+    """Training of the words before the model."""
     optimizer: OptimizerSection
     schedule: ScheduleSection
     training: TrainingSection
+
+    @property
+    def model(self) -> ModelRecipe:
+        """The sections that the model is built from, without the others."""
+        return ModelRecipe(image=self.image, text=self.text, similarity=self.similarity)

@@ -1,8 +1,13 @@
-"""What the API answers, as its OpenAPI document describes it."""
+"""The answers of the API, as its OpenAPI document describes them."""
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import BaseModel, Field
+
+from lingvis.collection.stores.records import Hit, PictureInfo, Statistics
+from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS, ServerSettings
 
 
 class ErrorAnswer(BaseModel):
@@ -12,14 +17,14 @@ class ErrorAnswer(BaseModel):
 
 
 class HealthAnswer(BaseModel):
-    """The server runs."""
+    """The server is running."""
 
     status: str = Field(examples=["ok"])
     version: str
 
 
 class LimitsAnswer(BaseModel):
-    """What a question may hold."""
+    """Limits of a query."""
 
     query_characters: int
     queries: int
@@ -28,9 +33,21 @@ class LimitsAnswer(BaseModel):
     upload_bytes: int
     pixels: int
 
+    @classmethod
+    def of(cls, settings: ServerSettings) -> Self:
+        """Return the limits of a server."""
+        return cls(
+            query_characters=QUERY_CHARACTERS,
+            queries=QUERIES,
+            k=RESULTS,
+            offset=OFFSET,
+            upload_bytes=settings.upload_bytes,
+            pixels=settings.pixels,
+        )
+
 
 class CollectionAnswer(BaseModel):
-    """Numbers of the collection; bytes: of its picture files; first, last: dates of its pictures."""
+    """Numbers of the collection; notes: captions; bytes: of its picture files; first, last: dates of its pictures."""
 
     pictures: int
     notes: int
@@ -42,6 +59,24 @@ class CollectionAnswer(BaseModel):
     languages: list[str]
     dim: int
     limits: LimitsAnswer
+
+    @classmethod
+    def of(
+        cls, numbers: Statistics, *, model: str, languages: list[str], dim: int, limits: LimitsAnswer
+    ) -> Self:
+        """Return the numbers of a collection and its model."""
+        return cls(
+            pictures=numbers.pictures,
+            notes=numbers.captions,
+            bytes=numbers.bytes,
+            formats=numbers.formats,
+            first=numbers.first.isoformat() if numbers.first is not None else None,
+            last=numbers.last.isoformat() if numbers.last is not None else None,
+            model=model,
+            languages=languages,
+            dim=dim,
+            limits=limits,
+        )
 
 
 class ItemAnswer(BaseModel):
@@ -57,7 +92,12 @@ class ItemAnswer(BaseModel):
     format: str
     date: str
     note: str | None
-    lang: str | None = Field(description="Language of the note.")
+    lang: str | None = Field(description="Language of the caption.")
+
+    @classmethod
+    def of(cls, info: PictureInfo) -> Self:
+        """Return what is stored about a picture."""
+        return cls(**info.to_json())
 
 
 class HitAnswer(ItemAnswer):
@@ -66,9 +106,14 @@ class HitAnswer(ItemAnswer):
     rank: int
     score: float
 
+    @classmethod
+    def of_hit(cls, hit: Hit) -> Self:
+        """Return a result of a search."""
+        return cls(**hit.to_json())
 
-class AskedAnswer(BaseModel):
-    """A text that was asked with, and its language, as given or detected."""
+
+class QueryAnswer(BaseModel):
+    """A text of the query, and its language, as given or detected."""
 
     text: str
     lang: str
@@ -87,4 +132,4 @@ class SimilarAnswer(BaseModel):
 class SearchAnswer(SimilarAnswer):
     """A page of results, and the texts as they were understood."""
 
-    queries: list[AskedAnswer]
+    queries: list[QueryAnswer]

@@ -1,4 +1,4 @@
-"""The application: routes and what every request passes on its way to them."""
+"""The application: its routes, and the middleware before them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from fastapi import FastAPI
 
 from lingvis import __version__
 from lingvis.collection.collection import Collection
-from lingvis.serve.errors import Caught, tell_errors
+from lingvis.serve.errors import ErrorMiddleware, add_error_handlers
 from lingvis.serve.limits.gate import Gate
 from lingvis.serve.limits.headers import SecurityHeaders
-from lingvis.serve.metrics import Measured
+from lingvis.serve.metrics import MetricsMiddleware
 from lingvis.serve.routes import about, items, search
 from lingvis.serve.routes.page import add_page
 from lingvis.serve.server import Server
-from lingvis.serve.settings import Settings
+from lingvis.serve.settings import ServerSettings
 
 DESCRIPTION = (
     "Search a picture collection by words in any language of its model, or by a picture. Every error is "
     '`{"error": "one sentence"}`.'
 )
-DEFAULTS = Settings()
+DEFAULTS = ServerSettings()
 
 
-def create_app(collection: Collection, settings: Settings = DEFAULTS) -> FastAPI:
-    """A collection as a web application; its model is loaded by the first question, or by `state.server.engine.warm()`."""
+def create_app(collection: Collection, settings: ServerSettings = DEFAULTS) -> FastAPI:
+    """Return a collection as a web application.
+
+    Its model is loaded by the first query, or by `app.state.server.engine.warm()`.
+    """
     server = Server(collection, settings)
 
     @asynccontextmanager
@@ -34,7 +37,7 @@ def create_app(collection: Collection, settings: Settings = DEFAULTS) -> FastAPI
         yield
         server.close()
 
-    # No documentation pages: they would fetch their scripts from elsewhere.
+    # No documentation pages: they would load their scripts from another host.
     app = FastAPI(
         title="lingvis",
         version=__version__,
@@ -47,10 +50,10 @@ def create_app(collection: Collection, settings: Settings = DEFAULTS) -> FastAPI
     for part in (search, items, about):
         app.include_router(part.router)
     add_page(app)
-    tell_errors(app)
-    # The last one is the first that a request meets.
+    add_error_handlers(app)
+    # The last one added is the first that a request passes.
     app.add_middleware(Gate, hosts=settings.hosts, requests=settings.requests)
-    app.add_middleware(Caught)
-    app.add_middleware(Measured, metrics=server.metrics)
+    app.add_middleware(ErrorMiddleware)
+    app.add_middleware(MetricsMiddleware, metrics=server.metrics)
     app.add_middleware(SecurityHeaders)
     return app

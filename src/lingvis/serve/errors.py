@@ -1,4 +1,4 @@
-"""Whatever goes wrong is told in one sentence; details go to the log."""
+"""Every error is answered in one sentence; details go to the log."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lingvis.errors import UserError
+from lingvis.strict import explain, shortened
 
 log = logging.getLogger("lingvis.serve")
-SHOWN = 60  # characters of a wrong value
-ROUTING = {  # what the framework says in a word or two
+ROUTING = {  # the framework itself says only a word or two
     404: "there is nothing at this address; /openapi.json lists what there is",
     405: "this address does not allow that method; /openapi.json lists what it allows",
 }
 
 
-def tell_errors(app: FastAPI) -> None:
+def add_error_handlers(app: FastAPI) -> None:
     """Answer every exception of an endpoint with {"error": sentence}."""
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(UserError, _user)
 
 
-class Caught:
-    """Answers what nobody expected with 500, and logs it."""
+class ErrorMiddleware:
+    """Answers unexpected exceptions with 500, and logs them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -38,13 +38,13 @@ class Caught:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
 
-        async def noted(message: Message) -> None:
+        async def watching(message: Message) -> None:
             nonlocal started
             started = started or message["type"] == "http.response.start"
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, watching)
         except Exception:
             if scope["type"] != "http" or started:
                 raise
@@ -54,19 +54,11 @@ class Caught:
 
 
 def sentence_of(problem: Any) -> str:
-    """A pydantic error as a sentence: which parameter, what is wrong, what was got."""
+    """Turn a pydantic error into a sentence: which parameter, what is wrong, what was got."""
     name = next((part for part in reversed(problem["loc"]) if isinstance(part, str)), "request")
-    if problem["type"] == "missing":
-        return f"parameter {name} is missing"
     if problem["type"] == "extra_forbidden":
-        return f"unknown parameter {_short(name)}; /openapi.json lists the known ones"
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"parameter {name}: {message[0].lower()}{message[1:]}, got {_short(problem['input'])}"
-
-
-def _short(value: object) -> str:
-    shown = ascii(value)
-    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
+        return f"unknown parameter {shortened(name)}; /openapi.json lists the known ones"
+    return explain(problem, where=f"parameter {name}")
 
 
 async def _http(_: Request, error: Exception) -> Response:

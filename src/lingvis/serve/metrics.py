@@ -1,4 +1,4 @@
-"""Numbers of a running server, as Prometheus reads them."""
+"""Numbers of a running server, for Prometheus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Metrics:
-    """A registry of its own, so that several servers in one process do not mix."""
+    """The metrics of one server; each has its own registry, so that several servers in one process do not mix."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -45,11 +45,11 @@ class Metrics:
         self.pictures = Gauge("lingvis_pictures", "Pictures in the collection.", registry=self._registry)
 
     def text(self) -> bytes:
-        """In the text format of Prometheus."""
+        """Return all numbers in the text format of Prometheus."""
         return generate_latest(self._registry)
 
 
-class Measured:
+class MetricsMiddleware:
     """Counts and times every answer."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -61,14 +61,14 @@ class Measured:
             return
         status, start = 0, time.perf_counter()
 
-        async def noted(message: Message) -> None:
+        async def watching(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, watching)
         finally:
             route = _route(scope)
             self._metrics.requests.labels(route, str(status)).inc()
@@ -78,7 +78,7 @@ class Measured:
 
 
 def _route(scope: Scope) -> str:
-    """The route's pattern: ids and unknown addresses must not become labels."""
+    """Return the pattern of the route: ids and unknown addresses must not become labels."""
     path: str = getattr(scope.get("route"), "path", "")
     if path:
         return path

@@ -1,4 +1,4 @@
-"""A server process: the address is taken first, the model is loaded, then the port opens."""
+"""A server process: the address is reserved, the model is loaded, then the port opens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from PIL import Image
 from lingvis.collection.collection import Collection
 from lingvis.errors import UserError
 from lingvis.hardware import core_count
-from lingvis.serve.settings import Settings
+from lingvis.serve.settings import ServerSettings
 
 if TYPE_CHECKING:
     import uvicorn
@@ -41,23 +41,23 @@ def serve(
         address = ipaddress.ip_address(listener.getsockname()[0])
         if not address.is_loopback and token is None and not no_auth:
             raise UserError(
-                f"host {host} can be reached by others, so the server needs a token: set LINGVIS_TOKEN, give "
-                "--token-file FILE, or allow everybody with --no-auth"
+                f"host {host} can be reached by others, so the server needs a token (or LINGVIS_TOKEN); give one, "
+                "or allow everybody with no_auth"
             )
         shown = f"[{host}]" if ":" in host else host
         hosts = LOOPBACK | {shown.lower()} if address.is_loopback else None
-        _run(collection, Settings(token=token, hosts=hosts), listener, shown)
+        _run(collection, ServerSettings(token=token, hosts=hosts), listener, shown)
 
 
 def configure(app: FastAPI) -> uvicorn.Config:
-    """How uvicorn runs the application: nobody may keep it waiting, and it tells nothing about itself."""
+    """Return the configuration of uvicorn: slow clients are cut off, and no header names the server."""
     import uvicorn
 
-    from lingvis.serve.limits.protocol import HEAD_BYTES, PatientProtocol
+    from lingvis.serve.limits.protocol import HEAD_BYTES, LimitedProtocol
 
     return uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http=LimitedProtocol,
         ws="none",
         log_config=None,
         log_level="error",
@@ -69,7 +69,7 @@ def configure(app: FastAPI) -> uvicorn.Config:
     )
 
 
-def _run(collection: Collection, settings: Settings, listener: socket.socket, host: str) -> None:
+def _run(collection: Collection, settings: ServerSettings, listener: socket.socket, host: str) -> None:
     try:
         import torch
         import uvicorn
@@ -80,9 +80,7 @@ def _run(collection: Collection, settings: Settings, listener: socket.socket, ho
 
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="lingvis: %(message)s")
     logging.getLogger("lingvis").setLevel(logging.WARNING)
-    warnings.simplefilter(
-        "ignore", Image.DecompressionBombWarning
-    )  # pixels are counted before they are decoded
+    warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # pixels are counted before decoding
     torch.set_num_threads(max(1, core_count() // settings.searching))
     app = create_app(collection, settings)
     app.state.server.engine.warm()
@@ -91,7 +89,7 @@ def _run(collection: Collection, settings: Settings, listener: socket.socket, ho
         listener.listen(config.backlog)
     except OSError as error:
         raise _taken(host, listener.getsockname()[1]) from error
-    # Whoever connects from here on waits in the queue of the system until the loop runs.
+    # Clients that connect from here on wait in the queue of the system until the loop runs.
     print(
         f"{collection.address} is at http://{host}:{listener.getsockname()[1]}/ (Ctrl-C ends it)", flush=True
     )
@@ -103,7 +101,7 @@ def _run(collection: Collection, settings: Settings, listener: socket.socket, ho
 
 def _bind(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:
-        raise UserError(f"port {port} does not exist; use one from 1 to 65535, or 0 for any free one")
+        raise UserError(f"port must be from 1 to 65535, or 0 for any free one, got {port}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host or "?", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -128,16 +126,16 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 def _taken(host: str, port: int) -> UserError:
-    return UserError(f"port {port} of {host} is in use; choose another one with --port")
+    return UserError(f"port {port} of {host} is in use; choose another port")
 
 
 def _check_token(token: str | None, *, no_auth: bool) -> None:
     if token is not None and no_auth:
-        raise UserError("a token and --no-auth exclude each other; leave one of them out")
+        raise UserError("token and no_auth exclude each other; leave one of them out")
     if token is not None and (
         len(token) < TOKEN_CHARACTERS or not token.isprintable() or not token.isascii()
     ):
         raise UserError(
-            f"a token has at least {TOKEN_CHARACTERS} letters, digits or signs of ASCII; make one with: "
+            f"a token must have at least {TOKEN_CHARACTERS} printable ASCII characters; make one with: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )

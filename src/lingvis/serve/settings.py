@@ -1,4 +1,4 @@
-"""What a server allows and how long it waits."""
+"""The limits of a server."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ OFFSET = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ServerSettings:
     """token: None lets everybody in; hosts: names that the Host header may hold, None: any.
 
-    upload_bytes, pixels: of a picture that is asked with; seconds: for an answer; upload_seconds: for sending a
-    picture; searching: searches at the same time, waiting: searches that wait for their turn, uploading: pictures that
-    are received or searched with, requests: of any kind, at the same time; more are refused.
+    upload_bytes, pixels: of a picture in a query; seconds: for an answer; upload_seconds: for sending a picture;
+    searching: searches at the same time; waiting: searches that wait for their turn; uploading: pictures that are
+    received or searched with at the same time; requests: of any kind at the same time. Further ones get 429.
     """
 
     token: str | None = None

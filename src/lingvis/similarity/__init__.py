@@ -1,5 +1,9 @@
-"""Stage 5, two sides -> scores; importing it registers every similarity."""
+"""Similarities: two sides -> scores. Importing this package registers every similarity."""
 
-from lingvis.similarity import cross_attention, measures
+from __future__ import annotations
 
-__all__ = ["cross_attention", "measures"]
+from lingvis.similarity.base import SIMILARITIES, Similarity
+from lingvis.similarity.cross_attention import CrossAttention
+from lingvis.similarity.measures import Cosine, Order
+
+__all__ = ["SIMILARITIES", "Cosine", "CrossAttention", "Order", "Similarity"]

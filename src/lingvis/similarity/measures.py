@@ -1,42 +1,36 @@
-"""Scores of every picture against every sentence."""
+"""Similarities of pooled vectors."""
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from lingvis.bounds import Count
-from lingvis.registry import Registry
-
-SIMILARITIES: Registry[type[nn.Module]] = Registry("similarity")
+from lingvis.similarity.base import SIMILARITIES, Similarity
 
 
 @SIMILARITIES.register("cosine", "inner product of unit vectors; serves a nearest-neighbour index")
-class Cosine(nn.Module):
+class Cosine(Similarity):
     """image_emb [I, D], text_emb [T, D], both prepared -> scores [I, T]."""
 
     indexable = True
     pooled = True
 
-    def prepare_images(self, emb: Tensor) -> Tensor:
-        """Pooled vectors -> what is stored: unit length."""
-        return F.normalize(emb.float(), dim=-1)
-
-    def prepare_texts(self, emb: Tensor) -> Tensor:
-        """As for images."""
-        return F.normalize(emb.float(), dim=-1)
+    def prepare_images(self, side: Tensor) -> Tensor:
+        """Unit length."""
+        return F.normalize(side.float(), dim=-1)
 
     def forward(self, image_emb: Tensor, text_emb: Tensor) -> Tensor:
         return image_emb @ text_emb.T
 
 
 @SIMILARITIES.register("order", "order embedding: a sentence lies above the pictures it describes")
-class Order(nn.Module):
+class Order(Similarity):
     """scores[i, t] = -||max(0, text_t - image_i)||, Vendrov et al. 2016, as used by VSE++'s order variant.
 
-    Embeddings are absolute values of unit vectors. `rows` pictures are compared at a time, so that the
-    [rows, T, D] differences stay small.
+    Embeddings are absolute values of unit vectors. rows: number of pictures that are compared at once, which bounds the
+    memory of the differences [rows, T, D].
     """
 
     indexable = False
@@ -46,13 +40,9 @@ class Order(nn.Module):
         super().__init__()
         self.rows = rows
 
-    def prepare_images(self, emb: Tensor) -> Tensor:
+    def prepare_images(self, side: Tensor) -> Tensor:
         """Unit length, then absolute values."""
-        return F.normalize(emb.float(), dim=-1).abs()
-
-    def prepare_texts(self, emb: Tensor) -> Tensor:
-        """As for images."""
-        return self.prepare_images(emb)
+        return F.normalize(side.float(), dim=-1).abs()
 
     def forward(self, image_emb: Tensor, text_emb: Tensor) -> Tensor:
         return torch.cat([self._block(block, text_emb) for block in torch.split(image_emb, self.rows)])

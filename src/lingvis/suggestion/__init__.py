@@ -1,4 +1,4 @@
-"""Which pictures to annotate next: typical ones of every kind, those first that a model is unsure of."""
+"""Suggest pictures to annotate next: typical ones of every kind, first those that a model is unsure of."""
 
 from lingvis.suggestion.choose import Choice, choose
 from lingvis.suggestion.clusters import cluster

@@ -1,25 +1,25 @@
-"""So many pictures out of all: one of each kind that has no annotated picture yet, the largest kinds first."""
+"""Choose N pictures: one of each kind that has no annotated picture yet, the largest kinds first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.suggestion.clusters import cluster
 
-NEIGHBOURS = 20  # a picture is typical when so many others are near it
-MOST_KINDS = 2000  # more take long to find, and hardly differ
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
+NEIGHBOURS = 20  # a picture is typical when this many others are near it
+MOST_KINDS = 2000  # more take long to compute, and hardly differ
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A row to annotate, and why: it has `alike` rows of its kind, itself counted, `annotated` of them known or
-    chosen before it, and is typical of them, 1 at most."""
+    """A row to annotate, and why.
+
+    alike: number of rows of its kind, itself included; annotated: number of them known or chosen before it;
+    typicality: at most 1.
+    """
 
     row: int
     alike: int
@@ -36,13 +36,15 @@ def choose(
     seed: int = 0,
     device: str = "cpu",
 ) -> list[Choice]:
-    """Rows to annotate next, best first; fewer than `count` where there are no more.
+    """Rows to annotate next, best first; fewer than `count` if there are no more.
 
-    vectors: one a picture [n, dim]. known: rows that are annotated. uncertain: how unsure a model is of each, from
-    0 to 1; None: no model. There are as many clusters as there will be annotated pictures (Hacohen et al. 2022,
-    "typical clustering"), up to a limit: the budget goes to clusters with the fewest annotated pictures, largest
-    first, and in each to the row with the highest typicality * (1 + uncertainty); typicality: mean cosine to its
-    nearest neighbours in the cluster.
+    vectors: one per picture, [n, dim]. known: rows that are annotated. uncertain: the uncertainty of a model
+    about each row, from 0 to 1; None: no model.
+
+    There are as many clusters as there will be annotated pictures (Hacohen et al. 2022, "typical clustering"), up
+    to a limit. The budget goes to clusters with the fewest annotated pictures, largest first, and in each to the
+    row with the highest typicality * (1 + uncertainty); typicality: mean cosine to its nearest neighbours in the
+    cluster.
     """
     kinds = min(count + len(known), len(vectors), MOST_KINDS)
     members, _ = cluster(vectors, kinds, seed=seed, device=device)
@@ -78,7 +80,7 @@ def _groups(members: Ints) -> dict[int, Ints]:
 
 
 def _typicality(unit: Floats, rows: Ints, cluster_rows: Ints) -> Floats:
-    """Mean cosine of each row to its nearest neighbours in the cluster, itself left out; 1 for one alone."""
+    """Mean cosine of each row to its nearest neighbours in the cluster, itself left out; 1 for a cluster of one."""
     if len(cluster_rows) == 1:
         return np.ones(len(rows), np.float32)
     scores = unit[rows] @ unit[cluster_rows].T

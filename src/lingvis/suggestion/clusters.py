@@ -1,4 +1,4 @@
-"""Spherical k-means: vectors of unit length into groups of like direction."""
+"""Spherical k-means: unit vectors -> groups of similar direction."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import math
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
+
+from lingvis.arrays import Floats, Ints
 
 ROUNDS = 25
 BLOCK = 8192  # vectors compared with all centres at once
 
 
-def cluster(
-    vectors: NDArray[np.float32], count: int, *, seed: int, device: str = "cpu"
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def cluster(vectors: Floats, count: int, *, seed: int, device: str = "cpu") -> tuple[Ints, Floats]:
     """The cluster of each vector [n], and the centres [count, dim], unit vectors.
 
     Centres start at vectors far from one another (k-means++) and move until no vector changes its
-    cluster, for some rounds at most. A cluster that has lost all its vectors takes the one that fits its own worst.
+    cluster, for at most ROUNDS rounds. An empty cluster takes the vector that fits its own cluster worst.
     """
     values = F.normalize(torch.from_numpy(vectors).to(device), dim=1)
     centres = _start(values, count, np.random.default_rng(seed))

@@ -1,15 +1,15 @@
-"""The suggested pictures on one page that stands alone."""
+"""The suggested pictures on one self-contained page."""
 
 from __future__ import annotations
 
 from html import escape
 from pathlib import Path
 
-from lingvis.data.images import small_picture
+from lingvis.data.images import thumbnail_uri
 from lingvis.files import write_text
 from lingvis.suggestion.result import Suggestion, Suggestions
 
-# The page asks for nothing from anywhere, and the browser is told so.
+# The page loads nothing from anywhere, and the browser enforces it.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 STYLE = """:root { color-scheme: light dark; }
 body { margin: 0 auto; max-width: 1080px; padding: 24px 20px 64px; font: 15px/1.45 system-ui, sans-serif; }
@@ -19,11 +19,13 @@ img, .none { display: block; width: 100%; aspect-ratio: 1; object-fit: contain; 
 small { display: block; opacity: 0.75; }"""
 
 
-def write_page(path: Path, found: Suggestions, images: Path) -> None:
-    """Write one HTML file with the thumbnails in it; images: where the pictures lie."""
-    tiles = "\n".join(_tile(number, each, images) for number, each in enumerate(found.pictures, start=1))
-    lang = f" in {escape(found.lang)}" if found.lang else ""
-    model = f"; unsure: {escape(found.model)}" if found.model else ""
+def write_page(path: Path, suggestions: Suggestions, images: Path) -> None:
+    """Write one HTML file with the thumbnails in it; images: the folder of the pictures."""
+    tiles = "\n".join(
+        _tile(number, picture, images) for number, picture in enumerate(suggestions.pictures, start=1)
+    )
+    lang = f" in {escape(suggestions.lang)}" if suggestions.lang else ""
+    model = f"; uncertainty of {escape(suggestions.model)}" if suggestions.model else ""
     write_text(
         path,
         f"""<!doctype html>
@@ -32,15 +34,15 @@ def write_page(path: Path, found: Suggestions, images: Path) -> None:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<title>To annotate next in {escape(found.dataset)}</title>
+<title>To annotate next in {escape(suggestions.dataset)}</title>
 <style>
 {STYLE}
 </style>
 </head>
 <body>
-<h1>To annotate next in {escape(found.dataset)}</h1>
-<p>{len(found.pictures):,} of {found.candidates:,} pictures without captions{lang}; {found.known:,} have some.
-Features {escape(found.features)}{model}, seed {found.seed}.</p>
+<h1>To annotate next in {escape(suggestions.dataset)}</h1>
+<p>{len(suggestions.pictures):,} of {suggestions.candidates:,} pictures without captions{lang};
+{suggestions.known:,} have some. Features {escape(suggestions.features)}{model}, seed {suggestions.seed}.</p>
 <ol>
 {tiles}
 </ol>
@@ -60,5 +62,5 @@ def _tile(number: int, suggestion: Suggestion, images: Path) -> str:
 
 def _picture(file: Path, name: str) -> str:
     """The thumbnail; an empty square where there is no picture to read."""
-    source = small_picture(file)
+    source = thumbnail_uri(file)
     return '<span class="none"></span>' if source is None else f'<img alt="{name}" src="{source}">'

@@ -1,4 +1,4 @@
-"""What a suggestion says: the pictures, and why each of them."""
+"""The typed result of `suggest`: the pictures, and the reason for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A picture to annotate; see `Choice` and `uncertainty`, which is None without a model."""
+    """A picture to annotate; see `Choice` for the fields. uncertainty is None without a model."""
 
     image: str
     alike: int
@@ -19,7 +19,7 @@ class Suggestion:
 
     @property
     def reason(self) -> str:
-        """In words."""
+        """The reason in words."""
         if self.alike == 1:
             kind = "no other picture is like it"
         else:
@@ -33,10 +33,10 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Pictures of split train, those to annotate first at the front.
+    """Pictures of split train to annotate, best first.
 
-    known: how many have captions, in `lang` where one was asked for; candidates: how many have none; asked: how
-    many were wished for.
+    known: number of pictures with captions (in `lang`, if given); candidates: number without; asked: number
+    requested.
     """
 
     dataset: str
@@ -52,8 +52,10 @@ class Suggestions:
     def as_json(self) -> dict[str, Any]:
         """For programs."""
         head = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "pictures"}
-        return head | {"pictures": [asdict(each) | {"reason": each.reason} for each in self.pictures]}
+        return head | {
+            "pictures": [asdict(picture) | {"reason": picture.reason} for picture in self.pictures]
+        }
 
     def lines(self) -> str:
-        """One picture a line, as data.annotated takes them."""
-        return "".join(f"{each.image}\n" for each in self.pictures)
+        """One picture per line, the format of data.annotated."""
+        return "".join(f"{picture.image}\n" for picture in self.pictures)

@@ -1,38 +1,37 @@
-"""How unsure a model is of a picture: how little the best of the known captions stands out."""
+"""The uncertainty of a model about a picture: how little the best known caption stands out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lingvis.arrays import Floats
 
 BLOCK = 256  # pictures compared with all captions at once
-
-Floats = NDArray[np.float32]
 
 
 def standing_out(pictures: int, scores: Callable[[slice], Floats]) -> Floats:
     """How far each picture's best caption lies above the mean of all, in standard deviations, [pictures].
 
-    scores: of some pictures with every known caption. A picture like those that were described has a caption that
-    fits; one of a new kind has none, or many that fit a little. Unlike an entropy this needs no temperature, and
-    unlike the distance to the second best it does not mind that a picture was described five times.
+    scores: of a slice of the pictures with every known caption, [pictures, captions]. A picture like the described ones
+    has a caption that fits; one of a new kind has none, or many that fit a little. Unlike an entropy this needs
+    no temperature, and unlike the distance to the second best it is not disturbed by pictures with five captions.
     """
-    found = np.empty(pictures, np.float32)
+    standing = np.empty(pictures, np.float32)
     for first in range(0, pictures, BLOCK):
         part = slice(first, min(first + BLOCK, pictures))
         some = scores(part)
         spread = some.std(axis=1)
         above = some.max(axis=1) - some.mean(axis=1)
-        found[part] = np.divide(above, spread, out=np.zeros_like(above), where=spread > 0)
-    return found
+        standing[part] = np.divide(above, spread, out=np.zeros_like(above), where=spread > 0)
+    return standing
 
 
 def uncertainty(standing: Floats) -> Floats:
-    """The share of the other pictures whose best caption stands out more, from 0 (the surest) to 1, [pictures].
+    """The share of the other pictures whose best caption stands out more, from 0 (most certain) to 1, [pictures].
 
-    A place among the others means the same for every model, whatever its scores.
+    A rank among the others is comparable between models, whatever their scores.
     """
     ordered = np.sort(standing)
     more = len(standing) - np.searchsorted(ordered, standing, side="right")

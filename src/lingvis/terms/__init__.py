@@ -1,20 +1,28 @@
-"""Stage 7, terms of the loss, registered in `TERMS` under the names recipes use."""
+"""Stage 7, terms of the loss: a step -> a scalar. Registered in `TERMS` under the names recipes use."""
 
 from __future__ import annotations
 
-from lingvis.terms.base import TERMS
-from lingvis.terms.domain_adversaries import DomainAdversaries, Domains
+from lingvis.terms.base import TERMS, Columns, Origin, Rereading, Step, Term, Views
+from lingvis.terms.distillation import Distillation
+from lingvis.terms.domain_adversaries import DomainAdversaries
 from lingvis.terms.language_adversary import LanguageAdversary
-from lingvis.terms.masked_cross_language import MaskedCrossLanguage, Views, hide_words
+from lingvis.terms.masked_cross_language import MaskedCrossLanguage, hide_words
+from lingvis.terms.matching import Matching
 from lingvis.terms.sentence_pairs import SentencePairs
 
 __all__ = [
     "TERMS",
+    "Columns",
+    "Distillation",
     "DomainAdversaries",
-    "Domains",
     "LanguageAdversary",
     "MaskedCrossLanguage",
+    "Matching",
+    "Origin",
+    "Rereading",
     "SentencePairs",
+    "Step",
+    "Term",
     "Views",
     "hide_words",
 ]

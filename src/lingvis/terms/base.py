@@ -1,9 +1,148 @@
-"""Terms of the loss."""
+"""The step that every term of the loss sees, and the contract of a term."""
 
 from __future__ import annotations
 
-from torch import nn
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import cached_property
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
+from lingvis.types import Clock, Tokens
 
-TERMS: Registry[type[nn.Module]] = Registry("training term")
+
+class Origin(IntEnum):
+    """Who wrote a sentence."""
+
+    HUMAN = 0  # a person, about a picture of the dataset
+    TEXT_ONLY = 1  # a person, about a picture that is not in the dataset
+    PSEUDO = 2  # a detector, or found by teachers, about a picture that no person described
+
+
+AUTHORED = (Origin.HUMAN, Origin.TEXT_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Facts about the sentences of a step, kept on the host: choosing by them never waits for the device.
+
+    groups int64 [T]: equal for sentences about one picture; langs int64 [T]: language numbers; origin int8 [T].
+    Sentences of one language stand together.
+    """
+
+    groups: NDArray[np.int64]
+    langs: NDArray[np.int64]
+    origin: NDArray[np.int8]
+
+    def __getitem__(self, places: slice | NDArray[np.int64]) -> Columns:
+        return Columns(self.groups[places], self.langs[places], self.origin[places])
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """Sentences at two levels of the text side, whole or with some words hidden.
+
+    words: vectors without context [T, L, word dim], that of the mask token where a word is hidden; word_average:
+    their mean over the words that are not hidden [T, word dim]; sentence_average: the mean of the states of those
+    words, projected [T, dim]; sentence: pooled and projected [T, dim].
+    """
+
+    words: Tokens
+    word_average: Tensor
+    sentence_average: Tensor
+    sentence: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Rereading:
+    """The sentences of a step encoded again with some words hidden; text_emb [T, D], prepared."""
+
+    text_emb: Tensor
+    whole: Views
+    hidden: Views
+
+
+@dataclass(frozen=True)
+class Step:
+    """One encoded batch: everything a term of the loss may look at.
+
+    image_emb float32 [I, D] and text_emb float32 [T, D]: prepared for `similarity`; word_average float32 [T, W]: mean
+    word vectors; positives bool [I, T]; groups and langs int64 [T]: as in `columns`, on the device. teacher_scores
+    float32 [I, T]: scores that teachers give to pseudo captions, if there are teachers. reread(p): the same sentences
+    with a share p of their words hidden, encoded once per p.
+    """
+
+    image_emb: Tensor
+    text_emb: Tensor
+    word_average: Tensor
+    positives: Tensor
+    groups: Tensor
+    langs: Tensor
+    columns: Columns
+    clock: Clock
+    similarity: Callable[[Tensor, Tensor], Tensor]
+    reread: Callable[[float], Rereading]
+    teacher_scores: Tensor | None = None
+
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return len(self.text_emb)
+
+    @cached_property
+    def scores(self) -> Tensor:
+        """Score of every picture with every sentence, float32 [I, T]."""
+        return self.similarity(self.image_emb, self.text_emb)
+
+    def of(self, *origins: Origin) -> Step:
+        """The same pictures with the sentences of these origins only."""
+        places = np.flatnonzero(np.isin(self.columns.origin, origins))
+        if len(places) == len(self):
+            return self
+        chosen: slice | NDArray[np.int64] = places
+        on_device: slice | Tensor
+        if len(places) and places[-1] - places[0] == len(places) - 1:
+            chosen = on_device = slice(int(places[0]), int(places[-1]) + 1)
+        else:
+            on_device = torch.from_numpy(places).to(self.text_emb.device, non_blocking=True)
+        taught = self.teacher_scores
+        return replace(
+            self,
+            text_emb=self.text_emb[on_device],
+            word_average=self.word_average[on_device],
+            positives=self.positives[:, on_device],
+            groups=self.groups[on_device],
+            langs=self.langs[on_device],
+            columns=self.columns[chosen],
+            reread=_reread_part,
+            teacher_scores=None if taught is None else taught[:, on_device],
+        )
+
+
+def _reread_part(p: float) -> Rereading:
+    raise ValueError("only a step with all of its sentences can be encoded again")
+
+
+class Term(nn.Module, RecipePart, ABC):
+    """A part of the loss: a step -> a scalar, which the task weighs and adds up."""
+
+    @property
+    def rereads(self) -> bool:
+        """Whether it encodes the sentences again; such a step cannot be recorded as a CUDA graph."""
+        return False
+
+    @abstractmethod
+    def forward(self, step: Step) -> Tensor: ...
+
+    def blind(self, step: Step) -> Tensor | None:
+        """The value for a model that maps everything to one point; None where that says nothing about a collapse."""
+        return None
+
+
+TERMS: Registry[type[Term]] = Registry("term")

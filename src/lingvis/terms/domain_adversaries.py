@@ -1,8 +1,7 @@
-"""Adversarial alignment: discriminators must not tell by an embedding where it comes from."""
+"""A3VSE's discriminators: an embedding must not show which of four domains it comes from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import torch.nn.functional as F
@@ -10,9 +9,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from lingvis.bounds import Count, Positive
-from lingvis.terms.base import TERMS
-from lingvis.terms.gradient_reversal import ramp, turn_gradient
-from lingvis.types import Clock
+from lingvis.terms.base import AUTHORED, TERMS, Origin, Step, Term
+from lingvis.terms.gradient_reversal import ramp, reverse_gradient
 
 Weights = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=2, max_length=2)]
 PAIRS = {
@@ -22,28 +20,18 @@ PAIRS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Domains:
-    """Embeddings of the four origins of a step, each [n, dim]: pictures with sentences and those sentences,
-    pictures without and what detectors say of them."""
-
-    image: Tensor
-    text: Tensor
-    image_only: Tensor
-    pseudo: Tensor
-
-
 @TERMS.register(
-    "domains", "discriminators must not tell people's captions and pictures from detectors' (A3VSE)"
+    "domains", "discriminators between annotated and pseudo-captioned pictures and sentences (A3VSE)"
 )
-class DomainAdversaries(nn.Module):
-    """Six discriminators, each between two of the four origins, and the gradient turned round behind them.
+class DomainAdversaries(Term):
+    """Six discriminators, each between two of four domains, behind a gradient reversal; 0 without pseudo captions.
 
-    Domains -> scalar: sum over the pairs of weight * l, l = -mean log D(a) - mean log(1 - D(b)), the binary
-    cross entropy of Huang et al. 2019, Eq. 4 with its sign turned: the paper's discriminators maximise, ours are
-    trained by the same descent as all else, and gradient reversal makes the encoders do the opposite. Eq. 5 to 8:
-    `intra` (0.2 for pictures, 0.1 for sentences), `cross` (0.5, 0.5), `transitive` (0.3, 0.3); a weight of 0
-    leaves a discriminator out. Each is a perceptron of one hidden layer: the paper does not say.
+    Domains: pictures with human captions (image) and those captions (text), pictures without (image_only) and their
+    pseudo captions (pseudo). Value: sum over pairs of weight * l, l = -mean log D(a) - mean log(1 - D(b)), the
+    binary cross entropy of Huang et al. 2019, Eq. 4 with its sign turned: the paper's discriminators maximise, ours
+    are trained by the same descent as everything else, and gradient reversal makes the encoders do the opposite.
+    Eq. 5 to 8: `intra` (0.2 for pictures, 0.1 for sentences), `cross` (0.5, 0.5), `transitive` (0.3, 0.3); a weight
+    of 0 leaves a discriminator out. Each is a perceptron with one hidden layer: the paper does not say.
     """
 
     def __init__(
@@ -58,7 +46,8 @@ class DomainAdversaries(nn.Module):
         eta: Positive = 10.0,
     ) -> None:
         super().__init__()
-        self.total_steps, self.eta = total_steps, eta
+        self.total_steps = total_steps
+        self.eta = eta
         weights = {"intra": intra, "cross": cross, "transitive": transitive}
         self._weights = {
             f"{first}_{second}": (first, second, weight)
@@ -73,17 +62,24 @@ class DomainAdversaries(nn.Module):
             }
         )
 
-    def forward(self, domains: Domains, clock: Clock) -> Tensor:
-        strength = ramp(clock, self.total_steps, self.eta)
-        turned = {
-            origin: turn_gradient(getattr(domains, origin).float(), strength)
-            for origin in Domains.__dataclass_fields__
+    def forward(self, step: Step) -> Tensor:
+        human, pseudo = step.of(*AUTHORED), step.of(Origin.PSEUDO)
+        if not len(pseudo):
+            return step.text_emb.new_zeros(())
+        domains = {
+            "image": step.image_emb[human.positives.any(dim=1)],
+            "text": human.text_emb,
+            "image_only": step.image_emb[pseudo.positives.any(dim=1)],
+            "pseudo": pseudo.text_emb,
         }
-        total = domains.image.new_zeros((), dtype=turned["image"].dtype)
+        strength = ramp(step.clock, self.total_steps, self.eta)
+        domains = {name: reverse_gradient(values, strength) for name, values in domains.items()}
+        total = step.image_emb.new_zeros(())
         for name, (first, second, weight) in self._weights.items():
-            judge = self.discriminators[name]
+            discriminator = self.discriminators[name]
             # softplus(-x) = -log D, softplus(x) = -log(1 - D)
             total = total + weight * (
-                F.softplus(-judge(turned[first])).mean() + F.softplus(judge(turned[second])).mean()
+                F.softplus(-discriminator(domains[first])).mean()
+                + F.softplus(discriminator(domains[second])).mean()
             )
         return total

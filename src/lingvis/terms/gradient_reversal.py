@@ -1,4 +1,4 @@
-"""Gradient reversal: what lies before an adversary learns the opposite of what the adversary wants."""
+"""Gradient reversal: layers before an adversary learn the opposite of what the adversary learns."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch import Tensor
 from lingvis.types import Clock
 
 
-def turn_gradient(values: Tensor, strength: float) -> Tensor:
+def reverse_gradient(values: Tensor, strength: float) -> Tensor:
     """The same values; the gradient times minus `strength` (Ganin and Lempitsky 2015)."""
-    turned: Tensor = _TurnGradient.apply(values, strength)  # type: ignore[no-untyped-call]
-    return turned
+    reversed_: Tensor = _ReverseGradient.apply(values, strength)  # type: ignore[no-untyped-call]
+    return reversed_
 
 
 def ramp(clock: Clock, total_steps: int, eta: float) -> float:
-    """2 / (1 + exp(-eta p)) - 1, p the share of `total_steps` that is done: from 0 to nearly 1."""
+    """2 / (1 + exp(-eta p)) - 1 with p = step / total_steps: rises from 0 to nearly 1."""
     return 2 / (1 + math.exp(-eta * min(1.0, clock.step / total_steps))) - 1
 
 
-class _TurnGradient(torch.autograd.Function):
+class _ReverseGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, strength: float) -> Tensor:
         ctx.strength = strength

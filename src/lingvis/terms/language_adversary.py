@@ -6,17 +6,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lingvis.bounds import Positive
-from lingvis.terms.base import TERMS
-from lingvis.terms.gradient_reversal import ramp, turn_gradient
-from lingvis.types import Clock, Sentences
+from lingvis.terms.base import AUTHORED, TERMS, Step, Term
+from lingvis.terms.gradient_reversal import ramp, reverse_gradient
+from lingvis.types import Clock
 
 
-@TERMS.register("language_adversary", "a classifier must not tell languages apart by their word vectors")
-class LanguageAdversary(nn.Module):
-    """Cross entropy of a linear language classifier on the average word vector, its gradient turned round behind.
+@TERMS.register(
+    "language_adversary", "a classifier must not distinguish languages by their word vectors (MULE, SMALR)"
+)
+class LanguageAdversary(Term):
+    """Cross entropy of a linear language classifier on the average word vector, behind a gradient reversal.
 
-    Sentences -> scalar. The classifier learns to tell the languages apart; what lies before it receives the
-    opposite gradient times lambda = 2 / (1 + exp(-eta p)) - 1, p the share of `total_steps` that is done.
+    The classifier learns to distinguish the languages; the layers before it receive the opposite gradient times
+    lambda = 2 / (1 + exp(-eta p)) - 1, p the share of `total_steps` that is done.
     Ganin and Lempitsky 2015; Kim et al. 2020, whose reference scales by lambda twice: here it is once.
     """
 
@@ -29,6 +31,7 @@ class LanguageAdversary(nn.Module):
         """lambda, from 0 at the first step to nearly 1 at the last."""
         return ramp(clock, self.total_steps, self.eta)
 
-    def forward(self, sentences: Sentences, clock: Clock) -> Tensor:
-        turned = turn_gradient(sentences.average.float(), self.strength(clock))
-        return F.cross_entropy(self.classifier(turned), sentences.langs)
+    def forward(self, step: Step) -> Tensor:
+        step = step.of(*AUTHORED)
+        reversed_ = reverse_gradient(step.word_average, self.strength(step.clock))
+        return F.cross_entropy(self.classifier(reversed_), step.langs)

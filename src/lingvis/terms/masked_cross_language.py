@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lingvis.bounds import Share
 from lingvis.pooling.simple import Last
-from lingvis.terms.base import TERMS
+from lingvis.recipes.schema import Recipe
+from lingvis.terms.base import TERMS, Columns, Step, Term, Views
 from lingvis.types import Tokens
 
-
-@dataclass(frozen=True, slots=True)
-class Views:
-    """The same sentences, whole or with words hidden, as seen at two levels.
-
-    words: vectors without context [T, L, word dim], those of the mask token where a word is hidden, valid ones
-    first; word_average: their mean over the words that are not hidden [T, word dim]; sentence_average: the mean
-    of the states of those words, projected [T, dim]; sentence: pooled and projected [T, dim].
-    """
-
-    words: Tokens
-    word_average: Tensor
-    sentence_average: Tensor
-    sentence: Tensor
+Ints = NDArray[np.int64]
 
 
 @TERMS.register("masked_pairs", "two languages restore each other's hidden words (SMALR)")
-class MaskedCrossLanguage(nn.Module):
+class MaskedCrossLanguage(Term):
     """|| l2(Sm_i + S'_i) - l2(S_i) || + the same for j, for the sentences of every two languages i < j.
 
-    whole and masked Views of T sentences, places int64 [G, N] -> scalar. places[g, n] is the row of the
-    sentence about picture g in language n, -1 where there is none: its pairs do not count. Of several sentences
-    of one language about a picture one takes part. p: the share of words that `hide_words` shall hide.
+    Of several sentences of one language about a picture the first takes part; a picture without a sentence in one of
+    two languages does not count for that pair. p: the share of words that `hide_words` hides.
 
     Burns et al. 2020, Eq. 2: (S'_i, S'_j) = FC(concat(Sm_i, Sm_j)), the FC shared by all language pairs. S is, each
     with an FC of its own, the average and the recurrent representation (supplement 7.4) before and behind
@@ -45,19 +34,38 @@ class MaskedCrossLanguage(nn.Module):
     pictures, language pairs and representations, and S_i is learnt too.
     """
 
-    def __init__(self, *, word_dim: int, dim: int, p: Share = 0.2) -> None:
+    def __init__(self, *, word_dim: int, dim: int, language_count: int, p: Share = 0.2) -> None:
         super().__init__()
         self.p = p
+        self.language_count = language_count
         self.recurrent = nn.LSTM(word_dim, word_dim, batch_first=True)
         self.last = Last()
         self.project = nn.Linear(word_dim, word_dim)
         self.restore = nn.ModuleList(_Restore(size) for size in (word_dim, word_dim, dim, dim))
 
-    def forward(self, whole: Views, masked: Views, places: Tensor) -> Tensor:
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """It hides words of every sentence in a batch, which pseudo captions cannot join."""
+        if recipe.pseudo.name != "none":
+            yield (
+                f"pseudo.name is {recipe.pseudo.name}, but term masked_pairs hides words of human captions in every "
+                "batch; leave out one of them"
+            )
+
+    @property
+    def rereads(self) -> bool:
+        """It needs the sentences with words hidden."""
+        return True
+
+    def forward(self, step: Step) -> Tensor:
+        reading = step.reread(self.p)
+        places = torch.from_numpy(first_rows(step.columns, self.language_count)).to(
+            step.text_emb.device, non_blocking=True
+        )
         first, second = torch.triu_indices(places.shape[1], places.shape[1], offset=1, device=places.device)
         counted = (places[:, first] >= 0) & (places[:, second] >= 0)
         rows = places.clamp(min=0)
-        levels = zip(self.restore, self._levels(masked), self._levels(whole), strict=True)
+        levels = zip(self.restore, self._levels(reading.hidden), self._levels(reading.whole), strict=True)
         costs = [restore(hidden[rows], target[rows], first, second) for restore, hidden, target in levels]
         cost = torch.stack(costs).mean(dim=0)
         return torch.where(counted, cost, 0.0).sum() / counted.sum().clamp(min=1)
@@ -91,6 +99,15 @@ def _distance(vectors: Tensor, unit: Tensor) -> Tensor:
     # The norm, unlike the root of a sum of squares, has a finite gradient (zero) where the two are equal.
     distance: Tensor = torch.linalg.vector_norm(F.normalize(vectors, dim=-1) - unit, dim=-1)
     return distance
+
+
+def first_rows(columns: Columns, language_count: int) -> Ints:
+    """Row of the first sentence about each picture in each language, -1 where there is none, [pictures, languages]."""
+    groups, places = np.unique(columns.groups, return_inverse=True)
+    rows = np.full((len(groups), language_count), -1, np.int64)
+    backwards = np.arange(len(columns.groups))[::-1]  # of several, the one written last stays
+    rows[places[backwards], columns.langs[backwards]] = backwards
+    return rows
 
 
 def hide_words(ids: Tensor, mask: Tensor, special: Tensor, p: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""Terms of the loss between the sentences of a step, beside the objective between pictures and sentences."""
+"""An objective between the sentences of a step: neighbourhood and cross-language constraints."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from lingvis.terms.base import TERMS
-from lingvis.types import Clock, Sentences
+from lingvis.objectives.base import Objective
+from lingvis.terms.base import AUTHORED, TERMS, Step, Term
 
 
 @TERMS.register("pairs", "sentences about one picture lie closer than others, by an objective of its own")
-class SentencePairs(nn.Module):
-    """An objective over the cosine of every two sentences of the step.
+class SentencePairs(Term):
+    """An objective over the cosine of every two sentences that persons wrote; 0 where no two belong together.
 
-    Sentences -> scalar, 0 where no two belong together. Positive are two sentences about one picture whose
-    languages are the same, different, or either; negatives are sentences about other pictures under the same
-    condition. Each pair counts once, with both of its sentences as queries in turn.
-    on: the sentence embedding, or the average of the word vectors.
+    Positive are two sentences about one picture whose languages are the same, different, or either; negatives are
+    sentences about other pictures under the same condition. Each pair counts once, with both of its sentences as
+    queries in turn. on: the sentence embedding, or the average of the word vectors.
 
     Caption-caption loss of Wehrmann et al. 2019 (different); neighbourhood constraints of Wang et al. 2018
     (same) and, across languages on both representations, of Kim et al. 2020 and Burns et al. 2020, Sec. 3.3.
@@ -28,21 +27,24 @@ class SentencePairs(nn.Module):
     def __init__(
         self,
         *,
-        objective: nn.Module,
+        objective: Objective,
         on: Literal["sentence", "average"],
         languages: Literal["same", "different", "any"],
     ) -> None:
         super().__init__()
-        self.objective, self.on, self.languages = objective, on, languages
+        self.objective = objective
+        self.on = on
+        self.languages = languages
 
-    def forward(self, sentences: Sentences, clock: Clock) -> Tensor:
-        vectors = sentences.emb if self.on == "sentence" else F.normalize(sentences.average.float(), dim=-1)
-        together = _equal(sentences.groups)
-        compared = self._compared(sentences.langs)
+    def forward(self, step: Step) -> Tensor:
+        step = step.of(*AUTHORED)
+        vectors = step.text_emb if self.on == "sentence" else F.normalize(step.word_average, dim=-1)
+        together = _equal(step.groups)
+        compared = self._compared(step.langs)
         # The upper triangle: the other half says the same again.
         positives = (together & compared).triu(diagonal=1)
         scores = (vectors @ vectors.T).masked_fill(~(positives | (compared & ~together)), -torch.inf)
-        loss: Tensor = self.objective(scores, positives, clock)
+        loss: Tensor = self.objective(scores, positives, step.clock)
         return loss
 
     def _compared(self, langs: Tensor) -> Tensor:

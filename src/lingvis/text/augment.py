@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import torch
@@ -9,15 +10,25 @@ from torch import Tensor, nn
 
 from lingvis.bounds import Share
 from lingvis.errors import UserError
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.types import TextBatch
 
-TEXT_AUGMENTS: Registry[type[nn.Module]] = Registry("text augmentation")
+
+class TextAugment(RecipePart, nn.Module, ABC):
+    """Changes the words of a batch in training, and nothing in evaluation mode."""
+
+    @abstractmethod
+    def forward(self, batch: TextBatch) -> TextBatch:
+        """As many sentences, each with at least one token; valid tokens come first."""
 
 
-@TEXT_AUGMENTS.register("none", "leave the words as they are")
-class KeepWords(nn.Module):
+TEXT_AUGMENTS: Registry[type[TextAugment]] = Registry("text augmentation")
+
+
+@TEXT_AUGMENTS.register("none", "leave the words unchanged")
+class KeepWords(TextAugment):
     """No augmentation."""
 
     def forward(self, batch: TextBatch) -> TextBatch:
@@ -25,13 +36,13 @@ class KeepWords(nn.Module):
 
 
 @TEXT_AUGMENTS.register("words", "mask, replace or delete some words (VSE-infinity)")
-class ChangeWords(nn.Module):
+class ChangeWords(TextAugment):
     """Pick each word with probability `p`; of the picked, `masked` become the mask token, `replaced` a random
     word of the vocabulary, and the rest are deleted (Chen et al. 2021: 0.2, 0.5 and 0.1).
 
-    Special tokens are never picked, and a sentence never becomes empty. Deleted words leave no hole: the
-    others move up, so that valid tokens still come first. Where words are spelled there is no end of words:
-    the random one is then any of the batch.
+    Special tokens are never picked, and a sentence never becomes empty. Deleted words leave no gap: the others move up,
+    so that valid tokens still come first. Where words are spelled the vocabulary has no end, and the random word is any
+    of the batch.
     """
 
     special: Tensor
@@ -43,13 +54,8 @@ class ChangeWords(nn.Module):
             raise UserError(
                 f"text.augment masks {masked} and replaces {replaced} of the picked words; give at most 1 in all"
             )
-        self.p, self.masked, self.replaced, self.mask_id, self.pad_id = (
-            p,
-            masked,
-            replaced,
-            vocabulary.mask,
-            vocabulary.pad,
-        )
+        self.p, self.masked, self.replaced = p, masked, replaced
+        self.mask_id, self.pad_id = vocabulary.mask, vocabulary.pad
         special = torch.tensor(vocabulary.special)
         ids = torch.arange(vocabulary.size)
         self.register_buffer("special", special, persistent=False)
@@ -77,7 +83,7 @@ class ChangeWords(nn.Module):
         if batch.words is None:
             return self.word_ids[(draws * len(self.word_ids)).long()]
         words = batch.words.ids[len(self.special) :]
-        if not len(words):  # not a word in the batch, and so nothing to replace
+        if not len(words):  # no word in the batch, so nothing to replace
             words = batch.words.ids
         distinct = (words != words[-1]).sum() + 1  # the last is repeated to fill up
         return words[(draws * distinct).long()]

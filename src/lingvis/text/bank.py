@@ -1,4 +1,4 @@
-"""Tokenised sentences as one flat tensor on the device, from which batches are cut without a Python loop."""
+"""Tokenised sentences as one flat tensor on the device, from which batches are gathered without a Python loop."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Ints
 from lingvis.layers.ragged import RaggedIndex, starts_of
-from lingvis.text.tokenizers.base import SpellingTokenizer, Tokenizer
-from lingvis.types import SpelledWords, TextBatch
-
-Ints = NDArray[np.int64]
+from lingvis.text.tokenizers.base import Tokenizer
+from lingvis.types import Runs, SpelledWords, TextBatch
 
 
 class TokenBank:
     """Sentences, tokenised once.
 
-    languages: those the model knows; they are numbered in this order, or in the vocabulary's where that has words
-    of each. A sentence in another one gets the number behind the last.
+    languages: those the model knows, numbered in this order, or in that of the vocabulary where it has separate words
+    per language. Sentences in any other language get the number after the last.
     """
 
     def __init__(
@@ -41,32 +39,32 @@ class TokenBank:
         flat = np.concatenate(ids)
         self._flat = torch.from_numpy(flat).to(device)
         self._pad = tokenizer.vocabulary.pad
-        self._words = _WordList(tokenizer, flat, device) if isinstance(tokenizer, SpellingTokenizer) else None
+        self._words = _WordList(tokenizer, flat, device) if tokenizer.spells else None
         self._starts = starts_of(lengths)
 
     def __len__(self) -> int:
         return len(self.rows.lengths)
 
-    def runs(self, rows: Ints) -> tuple[tuple[int, int], ...]:
-        """The languages of sentences by number: (language number, how many on end)."""
+    def runs(self, rows: Ints) -> Runs:
+        """The languages of sentences by number."""
         langs = self.langs[rows]
         edges = np.flatnonzero(np.diff(langs, prepend=-1))
         counts = np.diff(edges, append=len(langs))
         return tuple(zip(langs[edges].tolist(), counts.tolist(), strict=True))
 
     def words(self, rows: Ints, *, multiple: int = 1) -> Ints:
-        """The distinct words of sentences as places in the list of all that are spelled, filled up by repetition
-        to a multiple; empty when words are not spelled."""
+        """The distinct words of sentences as positions in the list of all spelled words.
+
+        They are filled up to a multiple by repetition of the last; empty where words are not spelled.
+        """
         if self._words is None:
             return np.empty(0, np.int64)
         lengths = self.rows.lengths[rows]
         within = np.arange(lengths.sum()) - np.repeat(starts_of(lengths), lengths)
         return self._words.distinct(np.repeat(self._starts[rows], lengths) + within, multiple)
 
-    def gather(
-        self, rows: Tensor, length: int, *, runs: tuple[tuple[int, int], ...], words: Tensor
-    ) -> TextBatch:
-        """Sentences by number, int64 [B] on the device, padded to `length`; runs and words as made above."""
+    def gather(self, rows: Tensor, length: int, *, runs: Runs, words: Tensor) -> TextBatch:
+        """Sentences by number, int64 [B] on the device, padded to `length`; runs and words: from the methods above."""
         places, mask = self.rows.gather(rows, length)
         ids = self._flat[places].masked_fill(~mask, self._pad)
         return TextBatch(ids, mask, runs, self._words.spelled(words) if self._words is not None else None)
@@ -81,7 +79,7 @@ class TokenBank:
 class _WordList:
     """Every distinct word of a bank with its spelling; special tokens belong to every batch."""
 
-    def __init__(self, tokenizer: SpellingTokenizer, flat: Ints, device: torch.device) -> None:
+    def __init__(self, tokenizer: Tokenizer, flat: Ints, device: torch.device) -> None:
         special = np.asarray(tokenizer.vocabulary.special, np.int64)
         ids, places = np.unique(np.concatenate([special, flat]), return_inverse=True)
         self._special, self._places = places[: len(special)], places[len(special) :]
@@ -89,12 +87,13 @@ class _WordList:
         self._letters = torch.from_numpy(tokenizer.spelling(ids)).to(device)
 
     def distinct(self, tokens: Ints, multiple: int) -> Ints:
-        """The words at some places of the flat tokens, ascending."""
+        """The words at these positions of the flat tokens, ascending."""
         seen = np.zeros(len(self._ids), dtype=bool)
         seen[self._special] = True
         seen[self._places[tokens]] = True
-        found = np.flatnonzero(seen)
-        return np.concatenate([found, np.repeat(found[-1:], -len(found) % multiple)])
+        words = np.flatnonzero(seen)
+        return np.concatenate([words, np.repeat(words[-1:], -len(words) % multiple)])
 
     def spelled(self, places: Tensor) -> SpelledWords:
+        """Words by position in the list."""
         return SpelledWords(self._ids[places], self._letters[places])

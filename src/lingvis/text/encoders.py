@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from torch import nn
 
 from lingvis.bounds import Count, Share
 from lingvis.layers.per_language import by_language
-from lingvis.layers.projection import Linear
+from lingvis.layers.projection import xavier_linear
 from lingvis.layers.recurrent import MaskedGRU
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 
-TEXT_ENCODERS: Registry[type[nn.Module]] = Registry("text encoder")
-TEXT_ENCODERS.register("linear", "one linear layer, no context (after a transformer)")(Linear)
+
+class TextEncoder(RecipePart, nn.Module, ABC):
+    """Turns word vectors into vectors in context, of length `dim`."""
+
+    dim: int
+
+    @property
+    def per_language(self) -> bool:
+        """Whether it has one layer per language, so that its computation depends on the languages of a batch."""
+        return False
+
+    @abstractmethod
+    def forward(self, tokens: Tokens) -> Tokens:
+        """[B, L, input_dim] -> [B, L, dim], with the same mask and languages."""
 
 
-@TEXT_ENCODERS.register("gru", "GRU, or BiGRU with the two directions averaged or side by side")
-class GRU(nn.Module):
+TEXT_ENCODERS: Registry[type[TextEncoder]] = Registry("text encoder")
+
+
+@TEXT_ENCODERS.register("linear", "one linear layer, no context (after a transformer)")
+class LinearTextEncoder(TextEncoder):
+    """Every vector through one linear layer: [B, L, input_dim] -> [B, L, dim]."""
+
+    def __init__(self, *, input_dim: Count, dim: Count) -> None:
+        super().__init__()
+        self.dim = dim
+        self.linear = xavier_linear(input_dim, dim)
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        return replace(tokens, values=self.linear(tokens.values))
+
+
+@TEXT_ENCODERS.register("gru", "GRU, or BiGRU with the two directions averaged or concatenated")
+class GRU(TextEncoder):
     """[B, L, input_dim] -> [B, L, dim]; averaged directions have `dim` units each, concatenated ones half.
 
-    dropout: of the word vectors.
+    dropout: that of the word vectors.
     """
 
     def __init__(
@@ -45,8 +75,8 @@ class GRU(nn.Module):
 
 
 @TEXT_ENCODERS.register("lstm", "LSTM of one direction (A3VSE)")
-class LSTM(nn.Module):
-    """[B, L, input_dim] -> [B, L, dim]; padding comes last, where a causal layer cannot see it, and gives zeros."""
+class LSTM(TextEncoder):
+    """[B, L, input_dim] -> [B, L, dim]; zeros at padded positions, which come last and do not change the others."""
 
     def __init__(self, *, input_dim: Count, dim: Count) -> None:
         super().__init__()
@@ -58,9 +88,9 @@ class LSTM(nn.Module):
         return replace(tokens, values=states.masked_fill(~tokens.mask.unsqueeze(-1), 0.0))
 
 
-@TEXT_ENCODERS.register("gru_per_language", "a GRU or BiGRU for each language (PAR EmbN)")
-class PerLanguageGRU(nn.Module):
-    """[B, L, input_dim] -> [B, L, dim], a sentence branch for each language (PAR EmbN; Gella et al. 2017)."""
+@TEXT_ENCODERS.register("gru_per_language", "one GRU or BiGRU per language (PAR EmbN)")
+class PerLanguageGRU(TextEncoder):
+    """[B, L, input_dim] -> [B, L, dim], one sentence branch per language (PAR EmbN; Gella et al. 2017)."""
 
     def __init__(self, *, language_count: Count, input_dim: Count, dim: Count, bidirectional: bool) -> None:
         super().__init__()
@@ -68,6 +98,11 @@ class PerLanguageGRU(nn.Module):
         self.layers = nn.ModuleList(
             GRU(input_dim=input_dim, dim=dim, bidirectional=bidirectional) for _ in range(language_count)
         )
+
+    @property
+    def per_language(self) -> bool:
+        """One GRU per language."""
+        return True
 
     def forward(self, tokens: Tokens) -> Tokens:
         branches = [

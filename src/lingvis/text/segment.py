@@ -1,4 +1,4 @@
-"""Sentences of any script -> words, by ICU's word boundaries (a dictionary serves Chinese, Japanese, Thai ...)."""
+"""Sentences of any script -> words, by ICU's word boundaries (by dictionary for Chinese, Japanese, Thai ...)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from icu4py.breakers import WordBreaker
 
 
 def normalised(text: str) -> str:
-    """Text in the one spelling that words are compared in: lower case, NFKC.
+    """Text in the form in which words are compared: NFKC, then lower case.
 
-    NFKC first, so that full-width and composed forms of one word are one word.
+    NFKC comes first, so that full-width and composed forms of a word become the same word.
     """
     return unicodedata.normalize("NFKC", text).lower()
 

@@ -15,9 +15,8 @@ from urllib.request import Request, urlopen
 import pytest
 from PIL import Image, ImageDraw
 
-from lingvis.collection.writer.indexer import index_folders
-
 from ...collection.conftest import make_model
+from ...collection.indexing import index_folders
 from ..conftest import serving
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")

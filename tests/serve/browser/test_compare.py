@@ -13,7 +13,7 @@ def test_columns_and_what_they_share(visit: Begin, server: str, answer: Ask) -> 
     page.wait_for_selector(".best .tile")
     fields = page.locator(".column input")
     assert fields.count() == 3 and fields.first.input_value() == "the house" and begun.ids() == []
-    german = page.get_by_label("Question in this language: German")
+    german = page.get_by_label("Search text in this language: German")
     german.fill("das Haus")
     page.wait_for_function("() => document.querySelectorAll('.best .tile').length === 24")
     english = ids(answer("/api/search", q="the house", lang="en", k=12))

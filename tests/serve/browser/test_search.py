@@ -183,7 +183,7 @@ def test_the_language_can_be_set(visit: Begin, server: str, answer: Ask) -> None
     page.wait_for_selector("#grid .tile")
     options = page.locator("#language option").all_inner_texts()
     assert options[1:] == ["Arabic", "English", "German", "Persian", "Uyghur"]
-    page.get_by_label("Language of the question").select_option("en")
+    page.get_by_label("Language of the search text").select_option("en")
     page.wait_for_url("**lang=en**")
     page.wait_for_function("() => !document.body.hasAttribute('aria-busy')")
     assert begun.ids()[:48] == ids(answer("/api/search", q="das Haus", k=48, lang="en"))

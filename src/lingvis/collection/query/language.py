@@ -1,4 +1,4 @@
-"""In which of a model's languages a question is written."""
+"""Detection of the language of a query, among those of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from lingvis.errors import UserError
 
-# Scripts as Unicode names begin, and the languages written in them; all others, and MIXED too, are written in Latin.
+# Scripts, as Unicode names begin, and the languages written in them; all others, and MIXED, too, are written in Latin.
 SCRIPTS = {
     "ARABIC": "ar ckb fa ks ku ps sd ug ur",
     "ARMENIAN": "hy",
@@ -46,11 +46,11 @@ CHINESE = {"wuu", "yue", "zh"}  # a sentence of Chinese characters alone is hard
 
 
 class LanguageDetector:
-    """By the script, and where several languages share it, by py3langid among these."""
+    """Detects by the script, and if several languages share it, by py3langid among these."""
 
     def __init__(self, languages: Sequence[str]) -> None:
         self.languages = list(languages)
-        # zh-Hans and pt-BR are zh and pt to the detector; the first of a model's languages answers to the name.
+        # zh-Hans and pt-BR are zh and pt to the detector, which means the first of the model's languages of that name.
         self._names = {_base(lang): lang for lang in reversed(self.languages)}
         self._written: dict[str, set[str]] = {
             script: set(listed.split()) for script, listed in SCRIPTS.items()
@@ -63,7 +63,7 @@ class LanguageDetector:
             self._identifier.set_languages(sorted(set(self._names) & set(self._identifier.labels)))
 
     def __call__(self, text: str) -> str:
-        """The likeliest language; the model's first where nothing speaks for any."""
+        """Return the likeliest language; the model's first one if nothing points to any."""
         script = _script(text)
         names = set(self._names) & self._written.get(script, set())
         if script == "CJK" and names & CHINESE:
@@ -85,11 +85,11 @@ def _base(lang: str) -> str:
 
 
 def _script(text: str) -> str:
-    """The script of most letters; one kana among Chinese characters makes it Japanese."""
+    """Return the script of most letters; one kana among Chinese characters makes it Japanese."""
     counts = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
-    found = [script for script, _ in counts.most_common(1)]
+    most = [script for script, _ in counts.most_common(1)]
     kana = KANA & counts.keys()
-    return kana.pop() if found == ["CJK"] and kana else "".join(found)
+    return kana.pop() if most == ["CJK"] and kana else "".join(most)
 
 
 def _identifier() -> Any:
@@ -97,7 +97,7 @@ def _identifier() -> Any:
         langid: Any = importlib.import_module("py3langid.langid")
     except ImportError as error:
         raise UserError(
-            "telling the language of a question needs py3langid; give it with --lang, or run: "
+            "detecting the language of a query needs py3langid; give the language (lang), or run: "
             "pip install 'lingvis[index]'"
         ) from error
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)

@@ -1,4 +1,4 @@
-"""A question in the other languages of a model, so that all of them are asked at once (CLC-A)."""
+"""A query in the other languages of a model, so that all of them are searched with at once (CLC-A)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lingvis.text.translators.contract import Translator
 def in_all_languages(
     text: str, lang: str, languages: Sequence[str], translator: Translator
 ) -> dict[str, str]:
-    """The question by language: as it is, and in every other language that the translator has.
+    """Return a sentence by language: as it is, and in every other language that the translator offers.
 
-    When it has none of them, its own reason is told.
+    If the translator offers none of them, its own error is raised.
     """
-    asked = {lang: text}
+    by_language = {lang: text}
     problem: UserError | None = None
     for other in languages:
         if other == lang:
@@ -26,7 +26,7 @@ def in_all_languages(
             problem = error
             continue
         if translation.strip():
-            asked[other] = translation
-    if len(asked) == 1 and problem is not None:
+            by_language[other] = translation
+    if len(by_language) == 1 and problem is not None:
         raise problem
-    return asked
+    return by_language

@@ -1,4 +1,4 @@
-"""What a model that re-ranks has made of pictures: in memory, and in a folder where there is one."""
+"""Vectors of pictures that a re-ranking model has computed: in memory, and in a folder if there is one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ REMEMBERED = 1000  # pictures kept in memory: 100 MB of 49 x 1024 values each
 
 
 class PictureCache:
-    """Vectors of pictures by the hash of their content: what a file holds decides, so nothing grows stale.
+    """Vectors of pictures by the hash of their content, so that none becomes stale.
 
-    folder: one for each model; it may be deleted at any time. A file that cannot be read or written is passed over:
-    the vectors are computed again.
+    folder: one per model; it may be deleted at any time. A file that cannot be read or written is ignored: the vectors
+    are computed again.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -32,7 +32,7 @@ class PictureCache:
         return self.get(hash) is not None
 
     def get(self, hash: str) -> Half | None:
-        """The vectors of a content, if they are known."""
+        """Return the vectors of a content; None if they are not known."""
         with self._lock:
             if hash not in self._kept and self._folder is not None:
                 with contextlib.suppress(OSError, ValueError, EOFError):
@@ -42,7 +42,7 @@ class PictureCache:
             return self._kept.get(hash)
 
     def put(self, hash: str, vectors: Half) -> None:
-        """Keep the vectors of a content."""
+        """Store the vectors of a content."""
         with self._lock:
             self._keep(hash, vectors)
         if self._folder is not None:

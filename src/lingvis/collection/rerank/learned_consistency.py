@@ -1,75 +1,72 @@
-"""Results put in order by a perceptron over the scores of a question in each language (CLC-C).
+"""Re-ranking by learned cross-lingual consistency (CLC-C): a perceptron over the scores of a query in each language.
 
-No vector has that score, so no index finds its best. Pictures are found by the mean of the languages (CLC-A) instead,
-and of its order the first 200 are put in the learnt one, then the next 200, and so on: whatever the page, each
-picture has one place.
+No vector has that score, so no index can find its best results. Pictures are found by the mean of the languages (CLC-A)
+instead, and of that order the first 200 are ordered by the perceptron, then the next 200, and so on. Burns et al. 2020.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lingvis.collection.stores.contract import Floats, Hit
-from lingvis.collection.stores.exact import ranked
+from lingvis.collection.query.query import Query
+from lingvis.collection.rerank.base import RerankContext, Reranker
+from lingvis.collection.stores.records import Floats, Hit, ranked
 from lingvis.errors import UserError, choices
-from lingvis.evaluation.clc.consistency import Consistency, combine
-from lingvis.text.translators.contract import Translator
-
-METHODS = ("mean", "learned")
-BLOCK = 200
+from lingvis.evaluation.clc.base import METHODS, Consistency, combine
+from lingvis.evaluation.clc.learned import LearnedConsistency
 
 
-def check_asked(consistency: str, translator: Translator | None) -> None:
-    """Refuse what cannot be done, before anything is loaded."""
+def check_consistency(consistency: str, query: Query) -> None:
+    """Reject a consistency that is unknown, or that has no translations to compare."""
     if consistency not in METHODS:
         raise UserError(f"unknown consistency {consistency!r}; choose one of: {choices(METHODS)}")
-    if consistency == "learned" and translator is None:
-        raise UserError(
-            "--consistency learned compares a question with its translations; name a translator with --translator"
-        )
+    if consistency == "learned" and query.translator is None:
+        raise UserError("consistency learned compares a query with its translations; name a translator")
 
 
-def check_page(k: int, offset: int) -> None:
-    """Refuse a page that cannot be."""
-    if k < 1 or offset < 0:
-        raise UserError(
-            f"cannot give {k} results from place {offset} on; use -k 1 or more, --offset 0 or more"
-        )
+class LearnedConsistencyReranker(Reranker):
+    """Orders pictures by what was learned for their model."""
+
+    block = 200
+    first_only = False
+
+    def __init__(self, learned: LearnedConsistency) -> None:
+        self._learned = learned
+
+    def check(self, query: Query, langs: Sequence[str], *, captions: bool) -> None:
+        """Raise UserError for a query without words, or in a language that nothing was learned for."""
+        if not langs:
+            raise UserError("consistency learned compares languages, and there are no words; give some")
+        unknown = set(langs) - set(self._learned.languages)
+        if unknown:
+            raise UserError(
+                f"the query is in {choices(unknown)}, but consistency learned was fitted for "
+                f"{choices(self._learned.languages)}; search in one of these, or with consistency mean"
+            )
+
+    def order(self, hits: Sequence[Hit], context: RerankContext) -> list[Hit]:
+        """Return hits with the perceptron's scores, best first."""
+        by_language = context.vectors.by_language(self._learned.languages)
+        return rescored(hits, context.embeddings([hit.id for hit in hits]), by_language, self._learned)
 
 
-def in_blocks(
-    find: Callable[[int, int], list[Hit]], order: Callable[[list[Hit]], list[Hit]], *, k: int, offset: int
-) -> list[Hit]:
-    """The page of an order that holds within blocks of 200.
-
-    find: (k, offset) -> hits in the order of the blocks; order: the hits of one block -> the same in their own.
-    """
-    check_page(k, offset)
-    first = offset // BLOCK * BLOCK
-    last = -(-(offset + k) // BLOCK) * BLOCK
-    found = find(last - first, first)
-    ordered = [hit for start in range(0, len(found), BLOCK) for hit in order(found[start : start + BLOCK])]
-    page = ordered[offset - first : offset - first + k]
-    return [Hit(rank, hit.score, hit.entry) for rank, hit in enumerate(page, start=offset + 1)]
-
-
-def rerank(
+def rescored(
     hits: Sequence[Hit],
-    vectors: Mapping[str, Floats],
-    asked: Mapping[str, Floats],
+    embeddings: Mapping[str, Floats],
+    queries: Mapping[str, Floats],
     consistency: Consistency,
 ) -> list[Hit]:
-    """Hits with the scores of `consistency`, best first; a picture without a vector is left out.
+    """Return hits with the scores of `consistency`, best first; a picture without an embedding is left out.
 
-    vectors: of the pictures or their notes, by id; asked: the question by language, unit vectors [dim].
+    embeddings: of the pictures or their captions, by id; queries: the query by language, unit vectors [dim].
     """
-    there = [(hit.entry, vector) for hit in hits if (vector := vectors.get(hit.id)) is not None]
-    if not there:
+    present = [(hit.info, vector) for hit in hits if (vector := embeddings.get(hit.id)) is not None]
+    if not present:
         return []
-    matrix = np.stack([vector for _, vector in there]).astype(np.float64)
+    matrix = np.stack([vector for _, vector in present]).astype(np.float64)
     # Row by row: in one big product, copies of a picture may differ in the last digit.
-    by_lang = {lang: (matrix * query).sum(axis=1) for lang, query in asked.items()}
+    by_lang = {lang: (matrix * query).sum(axis=1) for lang, query in queries.items()}
     scores = combine(consistency, by_lang)
-    return ranked(scores.tolist(), [entry for entry, _ in there])
+    return ranked(scores.tolist(), [info for info, _ in present])

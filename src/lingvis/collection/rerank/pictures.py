@@ -1,53 +1,51 @@
-"""Pictures of a collection as a model that re-ranks sees them: the files as they are now."""
+"""The vectors of pictures for a model that re-ranks: of the files as they are now."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from lingvis.collection.binding import PictureSide, image_fingerprint
-from lingvis.collection.query.picture import decode_open
+from lingvis.collection.binding import ImageSide, image_fingerprint
+from lingvis.collection.rerank.base import Thumbnail
 from lingvis.collection.rerank.cache import Half, PictureCache
-from lingvis.collection.stores.contract import Hit
-from lingvis.collection.writer.pictures import Picture, Same, UnreadPicture, read_picture
-from lingvis.collection.writer.scan import Found
-from lingvis.errors import UserError
+from lingvis.collection.stores.records import Hit
+from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, UnreadPicture, read_picture
+from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.pictures import BrokenPicture, Decoded
-from lingvis.features.prefetch import ahead
+from lingvis.features.pictures import BrokenPicture, Decoded, decode
+from lingvis.features.prefetch import prefetch
 from lingvis.model.embedder import Embedder
 
 BATCH = 32
-Thumbnail = Callable[[str], bytes | None]
 
 
 class PictureVectors:
-    """Hits -> the vectors of their pictures, computed once for each content."""
+    """Hits -> the vectors of their pictures, computed once per content."""
 
     def __init__(self, embedder: Embedder, cache: Path | None) -> None:
         self._embedder = embedder
         self._cache = PictureCache(cache / image_fingerprint(embedder)[:16] if cache is not None else None)
-        self._side: PictureSide | None = None
+        self._side: ImageSide | None = None
 
     def __call__(self, hits: Sequence[Hit], thumbnail: Thumbnail) -> tuple[dict[str, Half], int]:
-        """Vectors float16 by the id of the hit, and how many were computed.
+        """Return float16 vectors by the id of the hit, and the number of pictures that had to be computed.
 
-        thumbnail: by id, looked at where a file cannot be used any more; without either, a picture has no vectors.
+        thumbnail: by id, used if the file cannot be read any more; a picture with neither has no vectors.
         """
-        found = {hit.id: known for hit in hits if (known := self._unchanged(hit)) is not None}
-        missing = [hit for hit in hits if hit.id not in found]
+        vectors = {hit.id: cached for hit in hits if (cached := self._unchanged(hit)) is not None}
+        missing = [hit for hit in hits if hit.id not in vectors]
         if not missing:
-            return found, 0
-        side = self._side = self._side or PictureSide(self._embedder)
+            return vectors, 0
+        side = self._side = self._side or ImageSide(self._embedder)
         computed = 0
         read = partial(self._read, preprocessing=side.preprocessing)
-        for batch in ahead(read, missing, batch_size=BATCH):
+        for batch in prefetch(read, missing, batch_size=BATCH):
             fresh: list[tuple[str, str, Decoded]] = []
             for hit, result in batch:
                 hash, decoded = (
@@ -55,46 +53,48 @@ class PictureVectors:
                     if isinstance(result, BrokenPicture)
                     else _content(result)
                 )
-                known = self._cache.get(hash)
-                if known is not None:
-                    found[hit.id] = known
+                cached = self._cache.get(hash)
+                if cached is not None:
+                    vectors[hit.id] = cached
                 elif decoded is not None:
                     fresh.append((hit.id, hash, decoded))
-            vectors = side([decoded for _, _, decoded in fresh]).astype(np.float16)
-            for (id, hash, _), each in zip(fresh, vectors, strict=True):
-                self._cache.put(hash, each)
-                found[id] = each
+            encoded = side([decoded for _, _, decoded in fresh]).astype(np.float16)
+            for (id, hash, _), vector in zip(fresh, encoded, strict=True):
+                self._cache.put(hash, vector)
+                vectors[id] = vector
             computed += len(fresh)
-        return found, computed
+        return vectors, computed
 
     def _unchanged(self, hit: Hit) -> Half | None:
-        """What is known of a file that has not changed since it was indexed."""
+        """Return the cached vectors of a file that has not changed since it was indexed."""
         try:
             status = os.stat(hit.path)
         except OSError:
             return None
-        same = (status.st_size, status.st_mtime_ns) == (hit.entry.size, hit.entry.mtime_ns)
-        return self._cache.get(hit.entry.hash) if same else None
+        same = (status.st_size, status.st_mtime_ns) == (hit.info.size, hit.info.mtime_ns)
+        return self._cache.get(hit.info.hash) if same else None
 
-    def _read(self, hit: Hit, preprocessing: Preprocessing) -> Picture | Same | BrokenPicture:
+    def _read(self, hit: Hit, preprocessing: Preprocessing) -> DecodedFile | DuplicateContent | BrokenPicture:
         try:
             status = os.stat(hit.path)
         except OSError as error:
             return UnreadPicture(str(error))
-        file = Found(hit.path, status.st_size, status.st_mtime_ns)
+        file = ScannedFile(hit.path, status.st_size, status.st_mtime_ns)
         return read_picture(file, preprocessing, self._cache.__contains__)
 
 
-def _content(result: Picture | Same) -> tuple[str, Decoded | None]:
-    return (result.hash, None) if isinstance(result, Same) else (result.facts.hash, result.decoded)
+def _content(result: DecodedFile | DuplicateContent) -> tuple[str, Decoded | None]:
+    return (
+        (result.hash, None) if isinstance(result, DuplicateContent) else (result.facts.hash, result.decoded)
+    )
 
 
-def _decode(thumbnail: bytes | None, side: PictureSide) -> tuple[str, Decoded | None]:
-    """A thumbnail is content of its own: its vectors are not quite those of the picture."""
+def _decode(thumbnail: bytes | None, side: ImageSide) -> tuple[str, Decoded | None]:
+    """Decode a thumbnail; it has its own hash, because its vectors differ a little from those of the picture."""
     if thumbnail is None:
         return "", None
     try:
-        decoded = decode_open(io.BytesIO(thumbnail), side.preprocessing)
-    except UserError:  # damaged, too
+        decoded = decode(io.BytesIO(thumbnail), (), side.preprocessing, crops=False)
+    except BrokenPicture:  # damaged, too
         return "", None
     return hashlib.sha256(thumbnail).hexdigest(), decoded

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,40 +9,40 @@ import torch
 from numpy.typing import NDArray
 
 from lingvis.collection.filters import to_mask
-from lingvis.collection.stores.contract import Entry, Filter, Floats, Hit
-from lingvis.collection.stores.lance.rows import ENTRY, to_entries, to_matrix
+from lingvis.collection.stores.lance.rows import to_infos, to_matrix
+from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Floats, Hit, ranked
 
-# More than a product of unit vectors in half precision loses: of the query and of the result at most 2^-11 each.
+# More than a product of unit vectors loses in half precision: at most 2^-11 each by rounding query and result.
 ROUNDING = 2e-3
 
 
 class ExactIndex:
-    """The rows of a collection at one moment: entries, and one vector each, float16 [rows, dim].
+    """The rows of a collection at one moment: what is stored about them, and one vector per row, float16 [rows, dim].
 
-    A query is bound by the speed of memory: in half precision, as vectors are stored, 100,000 x 1024 take 7 ms on 2
-    cores, in single precision 25. The best are compared once more in double precision.
+    The speed of memory limits a query: 100,000 x 1024 values take 7 ms on 2 cores in half precision, as vectors are
+    stored, and 25 ms in single precision. The best rows are compared once more in double precision.
     """
 
     def __init__(self, table: pa.Table, column: str, dim: int) -> None:
         kept = table.filter(pc.is_valid(table[column]))
-        self._entries = kept.select(ENTRY)
+        self._infos = kept.select(INFO_COLUMNS)
         self._vectors = torch.from_numpy(np.require(to_matrix(kept[column], dim), requirements="W"))
 
     def search(self, queries: Floats, *, k: int, offset: int, where: Filter) -> list[list[Hit]]:
-        """Queries float32 [queries, dim] -> the hits of each."""
-        mask = to_mask(where, self._entries)
+        """Return the hits of each query; queries: float32 [queries, dim]."""
+        mask = to_mask(where, self._infos)
         places = np.arange(len(self._vectors)) if mask is None else np.flatnonzero(mask.to_numpy())
-        found = []
+        results = []
         for query in queries:
             # One by one: a product with several at once, or with a matrix of one, took seven times as long.
             scores: Floats = (self._vectors @ torch.from_numpy(query).half()).float().numpy()
-            # Filtered behind the product: copying the vectors that pass would take longer.
+            # Filtered after the product: copying the vectors that pass would take longer.
             passing = scores if mask is None else scores[places]
-            found.append(self._best(places, passing, query, k + offset)[offset:])
-        return found
+            results.append(self._best(places, passing, query, k + offset)[offset:])
+        return results
 
     def _best(self, places: NDArray[np.intp], scores: Floats, query: Floats, count: int) -> list[Hit]:
-        """The rows with the best scores; `places` says which row each score belongs to."""
+        """Return the `count` best rows; `places` says which row each score belongs to."""
         count = min(count, len(scores))
         if count == 0:
             return []
@@ -52,10 +50,4 @@ class ExactIndex:
         chosen = places[scores >= worst - ROUNDING]
         # Once more row by row: in one big product, copies of a picture may differ in the last digit.
         again = (self._vectors[torch.from_numpy(chosen)].numpy().astype(np.float64) * query).sum(axis=1)
-        return ranked(again.tolist(), to_entries(self._entries.take(chosen)))[:count]
-
-
-def ranked(scores: Sequence[float], entries: Sequence[Entry]) -> list[Hit]:
-    """Best first; equal scores (copies of a picture) by path, so that pages never overlap."""
-    pairs = sorted(zip(scores, entries, strict=True), key=lambda pair: (-pair[0], pair[1].path))
-    return [Hit(rank, score, entry) for rank, (score, entry) in enumerate(pairs, start=1)]
+        return ranked(again.tolist(), to_infos(self._infos.take(chosen)))[:count]

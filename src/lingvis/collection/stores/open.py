@@ -1,12 +1,13 @@
-"""Which engine keeps a collection, by its address."""
+"""Open or make a collection; its address decides which engine stores it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lingvis.collection.stores.contract import Header, Store
+from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.postgres.address import is_postgres, parse
+from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError
 
 if TYPE_CHECKING:
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def shown(address: str | Path) -> str:
-    """An address as messages may show it: without a password."""
+    """Return an address as messages may show it: without a password."""
     return parse(str(address)).shown if is_postgres(str(address)) else str(address)
 
 
 def store_exists(address: str) -> bool:
-    """Whether there is a collection at the address."""
+    """Return whether there is a collection at the address."""
     if is_postgres(address):
         return _postgres().exists(parse(address))
     from lingvis.collection.stores.lance.folder import is_collection
@@ -28,16 +29,25 @@ def store_exists(address: str) -> bool:
     return is_collection(Path(address))
 
 
-def open_store(address: str) -> Store:
-    """The collection in a folder or on a server."""
-    return _postgres()(parse(address)) if is_postgres(address) else _lance()(Path(address))
+def open_store(address: str, *, exact_values: int | None = None) -> Store:
+    """Open the collection in a folder or on a server.
 
-
-def create_store(address: str, header: Header, *, replace: bool = True) -> Store:
-    """A new empty collection; one that is there is emptied, or opened as it is unless it is to be replaced."""
+    exact_values: rows x dim up to which a search compares every row instead of using an index; None: as the engine does.
+    """
+    options = {} if exact_values is None else {"exact_values": exact_values}
     if is_postgres(address):
-        return _postgres().create(parse(address), header, replace=replace)
-    return _lance().create(Path(address), header, replace=replace)
+        return _postgres()(parse(address), **options)
+    return _lance()(Path(address), **options)
+
+
+def create_store(
+    address: str, header: Header, *, replace: bool = True, exact_values: int | None = None
+) -> Store:
+    """Make an empty collection; an existing one is emptied with `replace`, else opened as it is."""
+    options = {} if exact_values is None else {"exact_values": exact_values}
+    if is_postgres(address):
+        return _postgres().create(parse(address), header, replace=replace, **options)
+    return _lance().create(Path(address), header, replace=replace, **options)
 
 
 def _lance() -> type[LanceStore]:

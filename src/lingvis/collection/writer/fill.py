@@ -5,88 +5,92 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lingvis.collection.stores.contract import Item, Known, Store
-from lingvis.collection.writer.captions import NoteReader
+from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.records import Item, StoredFile
+from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.items import moved_item, new_item
-from lingvis.collection.writer.pictures import Same, UnreadPicture
-from lingvis.collection.writer.plan import Plan
-from lingvis.collection.writer.scan import Found
-from lingvis.collection.writer.workers import Embedded, Outcome, Workers
+from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture
+from lingvis.collection.writer.plan import IndexPlan
+from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.workers import EncodedPicture, IndexWorkers, Outcome
 from lingvis.features.pictures import BrokenPicture
 
 
 @dataclass(slots=True)
-class Stored:
-    """What became of a batch: rows that are stored now, files that are broken or could not be read, with reasons.
+class BatchReport:
+    """The outcome of a batch: rows that are stored now, and files that are broken or could not be read, with reasons.
 
-    missed: their content was known, but its row has changed or gone since; they come again in a later batch.
+    postponed: files with the content of a stored row that has changed or gone since; they come again in a later batch.
     """
 
     items: list[Item] = field(default_factory=list)
-    broken: dict[Found, str] = field(default_factory=dict)
-    unread: dict[Found, str] = field(default_factory=dict)
-    missed: list[Found] = field(default_factory=list)
+    broken: dict[ScannedFile, str] = field(default_factory=dict)
+    unread: dict[ScannedFile, str] = field(default_factory=dict)
+    postponed: list[ScannedFile] = field(default_factory=list)
 
 
-class Filling:
-    """A store, and those who read and embed for it."""
+class BatchWriter:
+    """Stores what workers read and encode."""
 
-    def __init__(self, store: Store, workers: Workers, notes: NoteReader, *, batch_size: int) -> None:
-        self._store, self._workers, self._notes, self._batch_size = store, workers, notes, batch_size
+    def __init__(
+        self, store: Store, workers: IndexWorkers, captions: CaptionReader, *, batch_size: int
+    ) -> None:
+        self._store, self._workers, self._captions = store, workers, captions
+        self._batch_size = batch_size
 
-    def run(self, plan: Plan, known: Mapping[str, Known]) -> Iterator[Stored]:
-        """Store the files whose caption alone is new, then read, embed and store the others."""
-        hashes = {row.hash: row.id for row in known.values()}
-        again: list[Found] = []
+    def run(self, plan: IndexPlan, stored: Mapping[str, StoredFile]) -> Iterator[BatchReport]:
+        """Store files of which only the caption is new, then read, encode and store the others; stored: rows by path."""
+        hashes = {row.hash: row.id for row in stored.values()}
+        again: list[ScannedFile] = []
         for batch in self._batches(plan, hashes, again):
-            stored = self._rows(batch, hashes)
-            self._store.upsert(stored.items)
-            # What is stored of a file that broke is no longer true; of one that could not be read it may be.
-            self._store.delete([known[file.path].id for file in stored.broken if file.path in known])
-            hashes |= {item.entry.hash: item.entry.id for item in stored.items}
-            again += stored.missed
-            yield stored
+            report = self._rows(batch, hashes)
+            self._store.upsert(report.items)
+            # The row of a file that broke is no longer true; the row of one that could not be read may be.
+            self._store.delete([stored[file.path].id for file in report.broken if file.path in stored])
+            hashes |= {item.info.hash: item.info.id for item in report.items}
+            again += report.postponed
+            yield report
 
     def _batches(
-        self, plan: Plan, hashes: Mapping[str, str], again: Sequence[Found]
-    ) -> Iterator[Sequence[tuple[Found, Outcome]]]:
-        """Files with what became of them; `again` fills up while the others are stored, and comes last."""
+        self, plan: IndexPlan, hashes: Mapping[str, str], again: Sequence[ScannedFile]
+    ) -> Iterator[Sequence[tuple[ScannedFile, Outcome]]]:
+        """Yield files with their outcomes; `again` fills up while the others are stored, and comes last."""
         size = self._batch_size
-        for start in range(0, len(plan.noted), size):
-            yield [(file, Same(row.hash)) for file, row in plan.noted[start : start + size]]
-        yield from self._workers.batches(plan.todo, batch_size=size, seen=hashes)
+        for start in range(0, len(plan.recaptioned), size):
+            yield [(file, DuplicateContent(row.hash)) for file, row in plan.recaptioned[start : start + size]]
+        yield from self._workers.batches(plan.to_read, batch_size=size, seen=hashes)
         yield from self._workers.batches(again, batch_size=size, seen=())
 
-    def _rows(self, batch: Sequence[tuple[Found, Outcome]], hashes: Mapping[str, str]) -> Stored:
-        """Content seen before takes over what is stored of it, whether or not the worker knew of it in time."""
-        wanted = {hashes[digest] for _, result in batch if (digest := _hash(result)) in hashes}
-        stored = {item.entry.hash: item for item in self._store.items(sorted(wanted))}
-        made = Stored()
-        noted: list[tuple[Item, str | None, str | None]] = []
-        for file, result in batch:
-            if isinstance(result, UnreadPicture):
-                made.unread[file] = str(result)
-            elif isinstance(result, BrokenPicture):
-                made.broken[file] = str(result)
-            elif isinstance(result, Same) and result.hash not in stored:
-                made.missed.append(file)
+    def _rows(self, batch: Sequence[tuple[ScannedFile, Outcome]], hashes: Mapping[str, str]) -> BatchReport:
+        """Make rows; known content copies its stored row, whether or not the worker knew it in time."""
+        ids = {hashes[digest] for _, outcome in batch if (digest := _hash(outcome)) in hashes}
+        by_hash = {item.info.hash: item for item in self._store.items(sorted(ids))}
+        report = BatchReport()
+        captioned: list[tuple[Item, str | None, str | None]] = []
+        for file, outcome in batch:
+            if isinstance(outcome, UnreadPicture):
+                report.unread[file] = str(outcome)
+            elif isinstance(outcome, BrokenPicture):
+                report.broken[file] = str(outcome)
+            elif isinstance(outcome, DuplicateContent) and outcome.hash not in by_hash:
+                report.postponed.append(file)
             else:
                 try:
-                    noted.append((_item(file, result, stored), *self._notes.read(file)))
-                except Exception as error:  # whatever is odd about one file, the others go on
-                    made.broken[file] = str(error) or type(error).__name__
-        made.items = self._notes.embed(noted)
-        return made
+                    captioned.append((_item(file, outcome, by_hash), *self._captions.read(file)))
+                except Exception as error:  # whatever is wrong with one file, the others are indexed
+                    report.broken[file] = str(error) or type(error).__name__
+        report.items = self._captions.encode(captioned)
+        return report
 
 
-def _item(file: Found, result: Embedded | Same, stored: Mapping[str, Item]) -> Item:
-    if (known := stored.get(_hash(result))) is not None:
-        return moved_item(known, file)
-    assert isinstance(result, Embedded)
-    return new_item(file, result)
+def _item(file: ScannedFile, outcome: EncodedPicture | DuplicateContent, by_hash: Mapping[str, Item]) -> Item:
+    if (stored := by_hash.get(_hash(outcome))) is not None:
+        return moved_item(stored, file)
+    assert isinstance(outcome, EncodedPicture)
+    return new_item(file, outcome)
 
 
-def _hash(result: Outcome) -> str:
-    if isinstance(result, BrokenPicture):
+def _hash(outcome: Outcome) -> str:
+    if isinstance(outcome, BrokenPicture):
         return ""
-    return result.hash if isinstance(result, Same) else result.facts.hash
+    return outcome.hash if isinstance(outcome, DuplicateContent) else outcome.facts.hash

@@ -6,16 +6,16 @@ import hashlib
 from dataclasses import replace
 from datetime import datetime
 
-from lingvis.collection.stores.contract import Entry, Item
-from lingvis.collection.writer.scan import Found
-from lingvis.collection.writer.workers import Embedded
+from lingvis.collection.stores.records import Item, PictureInfo
+from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.workers import EncodedPicture
 
 
-def new_item(file: Found, made: Embedded) -> Item:
-    """The row of a file that was embedded; its date is when it was taken, else when the file was changed."""
-    facts = made.facts
-    entry = Entry(
-        id=_id(file.path),
+def new_item(file: ScannedFile, picture: EncodedPicture) -> Item:
+    """Return the row of a file that was encoded; its date is when it was taken, else when the file was changed."""
+    facts = picture.facts
+    info = PictureInfo(
+        id=picture_id(file.path),
         path=file.path,
         hash=facts.hash,
         size=file.size,
@@ -25,14 +25,17 @@ def new_item(file: Found, made: Embedded) -> Item:
         format=facts.format,
         date=facts.taken or datetime.fromtimestamp(file.mtime_ns // 10**9),
     )
-    return Item(entry, made.embedding, facts.thumbnail)
+    return Item(info, picture.embedding, facts.thumbnail)
 
 
-def moved_item(item: Item, file: Found) -> Item:
-    """What is stored of one file, for another with the same content."""
-    entry = replace(item.entry, id=_id(file.path), path=file.path, size=file.size, mtime_ns=file.mtime_ns)
-    return replace(item, entry=entry)
+def moved_item(item: Item, file: ScannedFile) -> Item:
+    """Return the row of one file for another file with the same content."""
+    info = replace(
+        item.info, id=picture_id(file.path), path=file.path, size=file.size, mtime_ns=file.mtime_ns
+    )
+    return replace(item, info=info)
 
 
-def _id(path: str) -> str:
+def picture_id(path: str) -> str:
+    """Return the id of the picture at a real path."""
     return hashlib.blake2b(path.encode(), digest_size=16).hexdigest()

@@ -1,44 +1,32 @@
-"""A picture file read once: what the backbone takes, a thumbnail, and the facts for people."""
+"""A picture file, read once: pixels for the backbone, a thumbnail, and facts for people."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import io
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
-from lingvis.collection.writer.scan import Found
-from lingvis.data.formats import open_picture
-from lingvis.data.regular import read_regular
+from lingvis.collection.writer.scan import ScannedFile
+from lingvis.data.images import open_image, read_regular, upright_size
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.pictures import (
-    BrokenPicture,
-    Decoded,
-    cut_of,
-    reason_of,
-    shorter_side,
-    square_of,
-    to_rgb,
-    upright_size,
-)
+from lingvis.features.pictures import BrokenPicture, Decoded, cut_views, reason_of
 
-FILE_BYTES = 2**30  # Pillow refuses more pixels than would fill this at six bytes each
+FILE_BYTES = 2**30  # Pillow rejects more pixels than would fill this at six bytes each
 THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 320, 80
 EXIF_IFD, TAKEN, CHANGED = 0x8769, 0x9003, 0x0132
 EXIF_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """hash: of the file; taken: when, as far as the file tells; thumbnail: a JPEG; the rest as in Entry."""
+class PictureFacts:
+    """hash: of the file; taken: when, if the file says so; thumbnail: a JPEG; the rest as in PictureInfo."""
 
     hash: str
     width: int
@@ -49,28 +37,28 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DecodedFile:
     """A file's facts, and its one view for the backbone."""
 
-    facts: Facts
+    facts: PictureFacts
     decoded: Decoded
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
-    """A file whose content has been seen before: nothing needs decoding."""
+class DuplicateContent:
+    """A file whose content is stored already: nothing needs decoding."""
 
     hash: str
 
 
 class UnreadPicture(BrokenPicture):
-    """A file that could not be read this time, and may be all right; the message says why."""
+    """A file that could not be read this time, and may be fine; the message says why."""
 
 
 def read_picture(
-    file: Found, preprocessing: Preprocessing, seen: Callable[[str], bool]
-) -> Picture | Same | BrokenPicture:
-    """Read and decode a file, unless `seen` knows its hash; what cannot be used comes back as the reason."""
+    file: ScannedFile, preprocessing: Preprocessing, seen: Callable[[str], bool]
+) -> DecodedFile | DuplicateContent | BrokenPicture:
+    """Read and decode a file, unless `seen` knows its hash; a file that cannot be used gives the reason."""
     if file.size > FILE_BYTES:
         return BrokenPicture(f"the file has {file.size} bytes; at most {FILE_BYTES} are read")
     try:
@@ -79,29 +67,21 @@ def read_picture(
         return UnreadPicture(error.strerror or str(error))
     try:
         digest = hashlib.sha256(data).hexdigest()
-        return Same(digest) if seen(digest) else _decode(data, digest, preprocessing)
+        return DuplicateContent(digest) if seen(digest) else _decode(data, digest, preprocessing)
     except Exception as error:  # Pillow's readers raise nearly anything on a damaged file
         return BrokenPicture(reason_of(Path(file.path), error))
 
 
-def _decode(data: bytes, digest: str, preprocessing: Preprocessing) -> Picture:
-    with open_picture(io.BytesIO(data)) as image:
+def _decode(data: bytes, digest: str, preprocessing: Preprocessing) -> DecodedFile:
+    with open_image(io.BytesIO(data)) as image:
         width, height = upright_size(image)
         kind, taken = _kind(image), _taken(image)
-        cut = cut_of(np.array([0.0, 0.0, width, height]), preprocessing)
-        # A JPEG can be decoded at a half, a quarter or an eighth: the smallest that still feeds the backbone.
-        scale = min(1.0, preprocessing.size / shorter_side(cut))
-        image.draft(None, (math.ceil(image.width * scale), math.ceil(image.height * scale)))
-        ImageOps.exif_transpose(image, in_place=True)
-        pixels = to_rgb(image)
-        square = square_of(pixels, cut * ([pixels.width / width, pixels.height / height] * 2), preprocessing)
-    whole = np.array([[0.0, 0.0, width, height]])
-    decoded = Decoded(square[None], whole.astype(np.float32), np.array([[0.0, 0.0, 1.0, 1.0]]))
-    return Picture(Facts(digest, width, height, kind, taken, _thumbnail(pixels)), decoded)
+        decoded, pixels = cut_views(image, (), preprocessing, crops=False)
+    return DecodedFile(PictureFacts(digest, width, height, kind, taken, _thumbnail(pixels)), decoded)
 
 
 def _kind(image: Image.Image) -> str:
-    """The format in small letters; phones put several JPEG pictures into one file, of which the first counts."""
+    """Return the format in lower case; phones put several JPEG pictures into one file, of which the first counts."""
     kind = (image.format or "unknown").lower()
     return "jpeg" if kind == "mpo" else kind
 

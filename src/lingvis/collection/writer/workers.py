@@ -1,4 +1,4 @@
-"""Files -> embedded pictures, batch by batch; where that is done can be exchanged."""
+"""Files -> encoded pictures, batch by batch, in this process or elsewhere."""
 
 from __future__ import annotations
 
@@ -7,50 +7,55 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from lingvis.collection.binding import PictureSide
-from lingvis.collection.stores.contract import Floats
-from lingvis.collection.writer.pictures import Facts, Picture, Same, read_picture
-from lingvis.collection.writer.scan import Found
+from lingvis.collection.binding import ImageSide
+from lingvis.collection.stores.records import Floats
+from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, PictureFacts, read_picture
+from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.pictures import BrokenPicture
-from lingvis.features.prefetch import ahead
+from lingvis.features.prefetch import prefetch
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EncodedPicture:
     """A file's facts and its embedding, float32 [dim]."""
 
-    facts: Facts
+    facts: PictureFacts
     embedding: Floats
 
 
-Outcome = Embedded | Same | BrokenPicture
+Outcome = EncodedPicture | DuplicateContent | BrokenPicture
 
 
-class Workers(Protocol):
-    """Whoever reads and embeds."""
+class IndexWorkers(Protocol):
+    """Read and encode files, in this process or on a cluster."""
 
     def batches(
-        self, files: Sequence[Found], *, batch_size: int, seen: Collection[str]
-    ) -> Iterator[list[tuple[Found, Outcome]]]:
-        """Files with what became of them, in order; contents in `seen`, by hash, need not be embedded again."""
+        self, files: Sequence[ScannedFile], *, batch_size: int, seen: Collection[str]
+    ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
+        """Yield files and their outcomes, in order; contents in `seen`, by hash, need not be encoded again."""
         ...
 
 
-class Here:
-    """Threads of this process read and decode, while the model embeds what they have ready."""
+class LocalWorkers:
+    """Threads of this process read and decode, while the model encodes what they have ready."""
 
-    def __init__(self, side: PictureSide, *, threads: int | None = None) -> None:
+    def __init__(self, side: ImageSide, *, threads: int | None = None) -> None:
         self._side, self._threads = side, threads
 
     def batches(
-        self, files: Sequence[Found], *, batch_size: int, seen: Container[str]
-    ) -> Iterator[list[tuple[Found, Outcome]]]:
-        """Files with what became of them, in order; `seen` may grow meanwhile."""
+        self, files: Sequence[ScannedFile], *, batch_size: int, seen: Container[str]
+    ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
+        """Yield files and their outcomes, in order; `seen` may grow meanwhile."""
         read = partial(read_picture, preprocessing=self._side.preprocessing, seen=seen.__contains__)
-        for batch in ahead(read, files, batch_size=batch_size, threads=self._threads):
-            fresh = [result for _, result in batch if isinstance(result, Picture)]
-            embeddings = iter(self._side([picture.decoded for picture in fresh]))
+        for batch in prefetch(read, files, batch_size=batch_size, threads=self._threads):
+            decoded = [result.decoded for _, result in batch if isinstance(result, DecodedFile)]
+            embeddings = iter(self._side(decoded))
             yield [
-                (file, Embedded(result.facts, next(embeddings)) if isinstance(result, Picture) else result)
+                (
+                    file,
+                    EncodedPicture(result.facts, next(embeddings))
+                    if isinstance(result, DecodedFile)
+                    else result,
+                )
                 for file, result in batch
             ]

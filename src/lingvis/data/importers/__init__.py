@@ -1,11 +1,17 @@
-"""Importers turn other people's formats into a dataset folder; one file a format, named in IMPORTERS."""
+"""Importers: other formats -> a dataset folder; one module per format, registered in IMPORTERS."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from lingvis.data.importers import coco, karpathy, liwe, multi30k, precomp, sidecar, table, xtd10
-from lingvis.data.importers.contract import FeatureArrays, Imported, Importer, ImportOptions, WriteFeatures
+from lingvis.data.importers.contract import (
+    FeatureArrays,
+    ImportedRows,
+    Importer,
+    ImportOptions,
+    WriteFeatures,
+)
 from lingvis.data.importers.folder import ImportResult, write_import
 from lingvis.data.importers.source import Source, language_code, split_name
 from lingvis.registry import Registry
@@ -15,7 +21,7 @@ __all__ = [
     "FeatureArrays",
     "ImportOptions",
     "ImportResult",
-    "Imported",
+    "ImportedRows",
     "Importer",
     "Source",
     "WriteFeatures",
@@ -44,17 +50,17 @@ def import_dataset(
     force: bool = False,
     write_features: WriteFeatures | None = None,
 ) -> ImportResult:
-    """Import `source` into the dataset folder `target`, whole or not at all.
+    """Import `source` into the dataset folder `target`, completely or not at all.
 
-    images: folder of the pictures; language, split: for sources that do not say them. The same import again
-    changes nothing; a target made otherwise is replaced with `force` only. write_features stores the vectors
-    of formats that carry them (precomp, liwe): it gets a folder, image names, and an array [regions, dim] each.
+    images: folder of the pictures; language, split: for sources that do not state them. Repeating an import changes
+    nothing; a target that was made in another way is replaced only with `force`. write_features stores the vectors
+    of formats that contain them (precomp, liwe): it gets a folder, the image names and one array [regions, dim] each.
     """
     read = IMPORTERS.get(format)
     options = ImportOptions(
         images=Path(images) if images is not None else None,
-        language=language_code(language, "--lang") if language else None,
-        split=split_name(split, "--split") if split else None,
+        language=language_code(language, "language") if language else None,
+        split=split_name(split, "split") if split else None,
     )
     return write_import(
         format, read, Path(source), Path(target), options, force=force, write_features=write_features

@@ -7,25 +7,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, bare_name, parse_language, plain_text, split_within
 from lingvis.data.rows import Split
 from lingvis.errors import UserError
 
 SHAPE = '{"images": [{"id": ..., "file_name": ...}], "annotations": [{"image_id": ..., "caption": ...}]}'
-# Which words of a file name tell its language; a code before the suffix (captions_val.de.json) tells it too.
+# Words in a file name that tell its language; so does a code before the suffix (captions_val.de.json).
 LANGUAGE_OF = {"stair": "ja", "yjcaptions": "ja", "coco-cn": "zh", "imageid.": "zh"}
 ENGLISH = re.compile(r"captions_(train|val|test)20\d\d\.")
 CAPTION_LINE = re.compile(r"(?P<image>[^#\s]+)#\S*\s+(?P<caption>.*)")
-# Copies of a file with spaces between the words: only read when the file itself is not there.
+# Copies of a file with spaces between the words: read only if the file itself is missing.
 SEGMENTED = re.compile(r"[._-](tokenized|bosonseg)")
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
-    """All caption files of the source, merged by picture; text files of bare picture names are split lists."""
+def read(source: Source, options: ImportOptions) -> ImportedRows:
+    """All caption files of the source, merged by picture; text files that only list picture names define splits."""
     files = _without_segmented(source.files("*caption*.json", "*caption*.txt"))
     if not files:
-        raise UserError(f"{source.path} has no file named *caption*.json or *caption*.txt; name one file")
+        raise UserError(
+            f"{source.path} has no file *caption*.json or *caption*.txt; name the caption file itself"
+        )
     lists = _split_lists(source, files)
     rows = RowCollector()
     for file in files:
@@ -34,11 +36,9 @@ def read(source: Source, options: ImportOptions) -> Imported:
         for where, image, caption in captions:
             split = options.split or lists.get(image) or split_within(file.name) or split_within(image)
             if split is None:
-                raise UserError(
-                    f"{file.name} does not say the split of image {image!r}; give it with --split"
-                )
+                raise UserError(f"{file.name} does not state the split of image {image!r}; set split")
             rows.add(image, split, lang, caption, where=where)
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())
 
 
 def _without_segmented(files: list[Path]) -> list[Path]:
@@ -53,7 +53,7 @@ def _language(file: Path, options: ImportOptions) -> str:
     suffix = parse_language(stem.rsplit(".", 1)[-1]) if "." in stem else None
     lang = named or suffix or options.language or ("en" if ENGLISH.match(bare_name(file)) else None)
     if lang is None:
-        raise UserError(f"the name of {file.name} does not say its language; give it with --lang")
+        raise UserError(f"the name of {file.name} does not state its language; set language")
     return lang
 
 
@@ -68,7 +68,8 @@ def _from_json(source: Source, file: Path) -> Iterator[tuple[str, str, str]]:
         for number, annotation in enumerate(value["annotations"], start=1):
             if annotation["image_id"] not in names:
                 raise UserError(
-                    f"{file} has a caption for image_id {annotation['image_id']}, which its images lack"
+                    f"{file} has a caption for image_id {annotation['image_id']}, which is not among its images; "
+                    "add the image or remove the caption"
                 )
             where = f"{file.name}, annotation {number}"
             yield where, names[annotation["image_id"]], annotation["caption"]
@@ -83,14 +84,14 @@ def _from_lines(source: Source, file: Path) -> Iterator[tuple[str, str, str]]:
     for number, line in enumerate(source.lines(file), start=1):
         if not line:
             continue
-        found = CAPTION_LINE.fullmatch(line)
-        if found is None:
+        match = CAPTION_LINE.fullmatch(line)
+        if match is None:
             raise UserError(f"{file}, line {number}: expected 'image#number caption', got {line[:40]!r}")
-        yield f"{file.name}, line {number}", _picture(found["image"]), found["caption"]
+        yield f"{file.name}, line {number}", _picture(match["image"]), match["caption"]
 
 
 def _split_lists(source: Source, captions: list[Path]) -> dict[str, Split]:
-    """Image -> split from lists such as coco-cn_train.txt, one picture name a line."""
+    """Image -> split, from lists such as coco-cn_train.txt with one picture name per line."""
     if source.path.is_file():
         return {}
     lists: dict[str, Split] = {}
@@ -105,5 +106,5 @@ def _split_lists(source: Source, captions: list[Path]) -> dict[str, Split]:
 
 
 def _picture(name: str) -> str:
-    """COCO-CN leaves the suffix out."""
+    """The file name of a picture; COCO-CN omits the suffix."""
     return name if Path(name).suffix else f"{name}.jpg"

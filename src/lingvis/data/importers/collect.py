@@ -1,4 +1,4 @@
-"""Sentences arrive in any order; this joins them into one row per image."""
+"""Sentences in any order -> one row per image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from lingvis.data.importers.source import language_code, plain_text
-from lingvis.data.rows import Row, Split, explain
+from lingvis.data.rows import Row, Split, row_problems
 from lingvis.errors import UserError
 
 
@@ -18,15 +18,15 @@ class _Entry:
     split: Split
     where: str
     captions: dict[str, list[str]] = field(default_factory=dict)
-    described: set[str] = field(default_factory=set)  # languages with captions that are no translations
+    described: set[str] = field(default_factory=set)  # languages with captions that are not translations
     parallel: dict[str, str] = field(default_factory=dict)
 
 
 class RowCollector:
-    """Joins captions by image, in order of first appearance; an image in two splits is refused.
+    """Joins captions by image, in order of first appearance; raises for an image in two splits.
 
-    White space inside a caption becomes one space; empty captions are left out and counted in `empty`. What is
-    no text, or none that can be stored as UTF-8, is refused here for every format.
+    White space inside a caption becomes one space; empty captions are skipped and counted in `empty`. Values that
+    are not text, or cannot be stored as UTF-8, are rejected here for every format.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class RowCollector:
         self.empty = 0
 
     def add(self, image: str, split: Split | None, lang: str, text: str, *, where: str) -> None:
-        """One caption; `split` None chooses it by the image's name; `where` names the place in errors."""
+        """Add one caption; split None: chosen by the image's name; where: the place that errors name."""
         code = language_code(lang, where)
         entry = self._entry(image, split, where)
         if tidy := _tidy(text, where):
@@ -44,9 +44,9 @@ class RowCollector:
             self.empty += 1
 
     def add_parallel(self, image: str, split: Split, sentences: Mapping[str, str], *, where: str) -> None:
-        """Translations of one another; each is also a caption, unless `add` gave its language captions before.
+        """Add translations of one another; each is also a caption, unless `add` gave its language captions before.
 
-        A row holds one set of translations: further ones of the same image are captions only.
+        A row has one set of translations: further ones of the same image become captions only.
         """
         entry = self._entry(image, split, where)
         tidy = {language_code(lang, where): _tidy(text, where) for lang, text in sentences.items()}
@@ -65,7 +65,7 @@ class RowCollector:
             entry = self._entries[image] = _Entry(split or split_by_hash(image), where)
         elif split is not None and split != entry.split:
             raise UserError(
-                f"{where}: image {image!r} is in split {split} here and in {entry.split} in {entry.where}; "
+                f"{where}: image {image!r} is in split {split} here but in {entry.split} in {entry.where}; "
                 "an image belongs to one split, so remove it from one of them"
             )
         return entry
@@ -80,13 +80,13 @@ class RowCollector:
             try:
                 rows.append(Row(image=image, split=entry.split, captions=captions, parallel=entry.parallel))
             except ValidationError as error:
-                raise UserError(f"{entry.where}: {'; '.join(explain(error))}") from error
+                raise UserError(f"{entry.where}: {'; '.join(row_problems(error))}") from error
         if not rows:
-            raise UserError("the source has no caption; is it the right file or folder?")
+            raise UserError("the source has no captions; check that it is the right file or folder")
         return rows
 
     def notes(self) -> list[str]:
-        """What was left out."""
+        """Notes about skipped captions."""
         return [f"empty captions left out: {self.empty}"] if self.empty else []
 
 
@@ -95,6 +95,6 @@ def _tidy(text: str, where: str) -> str:
 
 
 def split_by_hash(image: str) -> Split:
-    """80 % train, 10 % val, 10 % test by the image's name alone, so a growing collection keeps its splits."""
+    """80 % train, 10 % val, 10 % test by the image's name alone, so that a growing dataset keeps its splits."""
     part = int.from_bytes(hashlib.sha256(image.encode()).digest()[:8]) % 100
     return "train" if part < 80 else "val" if part < 90 else "test"

@@ -1,4 +1,4 @@
-"""What an importer is given and what it hands back."""
+"""The contract of importers: what they get and what they return."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WriteFeatures = Callable[[Path, list[str], Iterable[Array]], None]
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What the files themselves do not say: where pictures lie, the language, the split."""
+    """Facts that the files themselves do not state: the folder of pictures, the language, the split."""
 
     images: Path | None = None
     language: str | None = None
@@ -28,7 +28,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class FeatureArrays:
-    """Vectors that came with the captions; iterating gives one array [regions, dim] an image.
+    """Vectors that came with the captions; iterating yields one array [regions, dim] per image.
 
     places[i]: the array of a split, [images, dim] or [images, regions, dim], and the row of image names[i] in it.
     """
@@ -42,12 +42,12 @@ class FeatureArrays:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """Rows read from a source; `features` when it has vectors; `notes` say what was left out and why."""
+class ImportedRows:
+    """Rows read from a source; features: its vectors, if any; notes: what was left out and why."""
 
     rows: list[Row]
     features: FeatureArrays | None = None
     notes: list[str] = field(default_factory=list)
 
 
-Importer = Callable[[Source, ImportOptions], Imported]
+Importer = Callable[[Source, ImportOptions], ImportedRows]

@@ -1,4 +1,4 @@
-"""Writing an import as a dataset folder: whole or not at all, and never twice."""
+"""Write an import as a dataset folder, completely or not at all, and only if it is not there yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.data.dataset import CAPTION_FILES, Dataset, captions_file, read_rows, write_rows
-from lingvis.data.importers.contract import Imported, Importer, ImportOptions, WriteFeatures
+from lingvis.data.importers.contract import ImportedRows, Importer, ImportOptions, WriteFeatures
 from lingvis.data.importers.pictures import find_pictures, place_file, place_tree
 from lingvis.data.importers.source import Source, plain_text
 from lingvis.errors import UserError
@@ -18,13 +18,13 @@ from lingvis.files import atomic_folder, write_json
 from lingvis.progress import ProgressBar
 
 RECORD = "import.json"
-OWN = (*CAPTION_FILES, RECORD, "images", "features")  # what an import writes; anything else is the user's
+OWN = (*CAPTION_FILES, RECORD, "images", "features")  # written by an import; other files are the user's
 FEATURES = "precomp"
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The dataset; whether anything was written; what was left out and why."""
+    """dataset: the imported one; changed: whether anything was written; notes: what was left out and why."""
 
     dataset: Dataset
     changed: bool
@@ -41,12 +41,12 @@ def write_import(
     force: bool,
     write_features: WriteFeatures | None,
 ) -> ImportResult:
-    """Read `source` with the importer `read` called `name` and put it at `target`."""
+    """Read `source` with the importer `read`, which is called `name`, and write it to `target`."""
     _check_places(source, target, options.images)
     opened = Source(source)
     imported = read(opened, options)
     if imported.features is not None and write_features is None:
-        raise ValueError(f"the format {name!r} carries features: give write_features")
+        raise ValueError(f"the format {name!r} contains features: pass write_features")
     pictures = _pictures(imported, opened, options)
     record = {
         "format": name,
@@ -78,22 +78,20 @@ def write_import(
 
 
 def _check_places(source: Path, target: Path, images: Path | None) -> None:
-    """Replacing the target must not take the source with it, nor may the result be read as source again."""
+    """Raise if source and target contain one another: replacing the target would delete the source."""
     if target.exists() and not target.is_dir():
         raise UserError(f"{target} is a file; name a folder for the dataset")
     goal = target.resolve()
     for place in (source.resolve(), images.resolve() if images else None):
         if place is not None and (place.is_relative_to(goal) or goal.is_relative_to(place)):
-            raise UserError(
-                f"{target} and {place} lie in one another; name a folder for the dataset elsewhere"
-            )
+            raise UserError(f"{target} and {place} lie in one another; name another folder for the dataset")
 
 
 def _recordable(path: Path) -> str:
     return plain_text(str(path.resolve()), "path", "the import")
 
 
-def _pictures(imported: Imported, source: Source, options: ImportOptions) -> dict[str, Path]:
+def _pictures(imported: ImportedRows, source: Source, options: ImportOptions) -> dict[str, Path]:
     if imported.features is not None and options.images is None:
         return {}
     folder = options.images or source.folder
@@ -109,11 +107,11 @@ def _read_record(target: Path) -> dict[str, Any] | None:
 
 
 def _up_to_date(target: Path, record: dict[str, Any]) -> Dataset | None:
-    """The dataset at `target` when this very import made it and it is still whole."""
-    # The place may have moved: what counts is what was read.
-    moved = ("source", "images")
+    """The dataset at `target` if exactly this import made it and it is still complete, else None."""
+    # The source may have moved: its content counts, not its path.
+    paths = ("source", "images")
     old = _read_record(target) or {}
-    if any(old.get(key) != value for key, value in record.items() if key not in moved):
+    if any(old.get(key) != value for key, value in record.items() if key not in paths):
         return None
     try:
         dataset = Dataset.open(target)
@@ -122,35 +120,35 @@ def _up_to_date(target: Path, record: dict[str, Any]) -> Dataset | None:
     return dataset if dataset.fingerprint == old.get("captions") else None
 
 
-def _check_replaceable(target: Path, record: dict[str, Any], imported: Imported, *, force: bool) -> None:
+def _check_replaceable(target: Path, record: dict[str, Any], imported: ImportedRows, *, force: bool) -> None:
     old = _read_record(target)
     if old is None and not any((target / name).is_file() for name in CAPTION_FILES):
-        # Not even --force may empty a folder that is no dataset.
-        raise UserError(f"{target} holds other files and is no dataset; name a new folder")
+        # Not even force may empty a folder that is not a dataset.
+        raise UserError(f"{target} holds other files and is not a dataset; name a new folder")
     if force:
         return
     same = ("format", "source", "images", "language", "split")
     if old is None or any(old.get(key) != record[key] for key in same):
         raise UserError(
             f"{target} is a dataset that was not imported from {record['source']} in this way; "
-            "name another folder or replace it with --force"
+            "name another folder, or set force to replace it"
         )
     if _caption_digest(target) not in (None, old.get("captions")):
-        raise UserError(f"the captions in {target} were edited after the import; replace them with --force")
+        raise UserError(f"the captions in {target} were edited after the import; set force to replace them")
     if (target / "features").is_dir() and not _same_images(target, imported):
         raise UserError(
-            f"the source now has other images, so the features stored in {target} no longer fit; "
-            "replace all with --force and extract them again"
+            f"the source now has other images, so the features stored in {target} no longer match; "
+            "set force to replace everything, then extract the features again"
         )
 
 
 def _caption_digest(target: Path) -> str | None:
-    """The fingerprint of the stored captions, even where pictures are missing; None without captions."""
+    """The fingerprint of the stored captions, even if pictures are missing; None without captions."""
     file = next((target / name for name in CAPTION_FILES if (target / name).is_file()), None)
     return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
 
 
-def _same_images(target: Path, imported: Imported) -> bool:
+def _same_images(target: Path, imported: ImportedRows) -> bool:
     try:
         rows, problems = read_rows(captions_file(target), None)
     except UserError:
@@ -158,8 +156,8 @@ def _same_images(target: Path, imported: Imported) -> bool:
     return not problems and {row.image for row in rows} == {row.image for row in imported.rows}
 
 
-def _carry_over(target: Path, folder: Path, imported: Imported) -> None:
-    """Keep the user's own files, and stored features while they fit; links, so a kill leaves the old folder whole."""
+def _carry_over(target: Path, folder: Path, imported: ImportedRows) -> None:
+    """Link the user's own files, and stored features that still match, into the new folder; the old one stays intact."""
     if not target.is_dir():
         return
     for entry in target.iterdir():
@@ -173,6 +171,6 @@ def _carry_over(target: Path, folder: Path, imported: Imported) -> None:
     if not stored.is_dir() or not _same_images(target, imported):
         return
     for entry in stored.iterdir():
-        # Features that came with the captions are written anew.
+        # Features that came with the captions are written again.
         if entry.is_dir() and not (entry.name == FEATURES and imported.features is not None):
             place_tree(entry, folder / "features" / entry.name)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, plain_text, split_name
 from lingvis.errors import UserError
 
 SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ...}]}]}'
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
-    """images[].filename (below filepath, where given), images[].split, images[].sentences[].raw."""
+def read(source: Source, options: ImportOptions) -> ImportedRows:
+    """Rows from images[].filename (below filepath, if given), images[].split and images[].sentences[].raw."""
     file = source.one_file("dataset*.json")
     rows = RowCollector()
     try:
@@ -24,4 +24,4 @@ def read(source: Source, options: ImportOptions) -> Imported:
                 rows.add(name, split, options.language or "en", sentence["raw"], where=where)
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{file} is not a Karpathy file, which looks like {SHAPE}; got {error!r}") from error
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())

@@ -1,4 +1,4 @@
-"""Multi30K (Elliott et al., 2016): task 1 translations, task 2 independent descriptions, line-aligned lists."""
+"""Multi30K (Elliott et al., 2016): translations of task 1 and descriptions of task 2, in line-aligned lists."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, bare_name, split_name
 from lingvis.errors import UserError, choices
 
-# train.en is of task 1, train.3.en the third description of task 2.
+# train.en belongs to task 1, train.3.en is the third description of task 2.
 CAPTION_FILE = re.compile(r"(?P<set>train|val|test\w*)\.((?P<number>\d+)\.)?(?P<lang>[a-z]{2,3})")
 DEFAULT_TESTS = ("test_2016_flickr", "test_2016", "test")
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
-    """The folder of a task, or the one above both; then `captions` come from task 2 and `parallel` from task 1."""
+def read(source: Source, options: ImportOptions) -> ImportedRows:
+    """Rows from the folder of a task, or of both: then `captions` come from task 2 and `parallel` from task 1."""
     folders = _task_folders(source.path)
-    found = {file: match for folder in folders for file, match in _caption_files(folder).items()}
-    if not found:
+    matches = {file: match for folder in folders for file, match in _caption_files(folder).items()}
+    if not matches:
         raise UserError(
             f"{source.path} has no file like train.en, train.1.de.gz or raw/train.en; name the task's folder"
         )
     rows = RowCollector()
     # Task 2 first: a sentence of task 1 becomes a caption only in languages that task 2 lacks.
     for task in (2, 1):
-        files = {file: match for file, match in found.items() if bool(match["number"]) == (task == 2)}
-        for name in _wanted_sets({match["set"] for match in files.values()}, source.path):
+        files = {file: match for file, match in matches.items() if bool(match["number"]) == (task == 2)}
+        for name in _sets_to_read({match["set"] for match in files.values()}, source.path):
             chosen = {file: match for file, match in files.items() if match["set"] == name}
             _read_set(source, rows, name, chosen, options)
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())
 
 
 def _task_folders(path: Path) -> list[Path]:
@@ -50,8 +50,8 @@ def _caption_files(folder: Path) -> dict[Path, re.Match[str]]:
     return {file: match for file, match in matches.items() if match}
 
 
-def _wanted_sets(names: Iterable[str], where: Path) -> list[str]:
-    """train, val and one test set: 2016's, or the only other one there is."""
+def _sets_to_read(names: Iterable[str], where: Path) -> list[str]:
+    """train, val and one test set: that of 2016, or the only one there is."""
     names = set(names)
     tests = sorted(name for name in names if name.startswith("test"))
     preferred = [name for name in DEFAULT_TESTS if name in tests] or tests
@@ -65,7 +65,7 @@ def _read_set(
 ) -> None:
     first = next(iter(files))
     listing = _image_list(first.parent, name)
-    # A line is a picture's name, in some lists with the number of the caption: 123.jpg#2.
+    # A line is the name of a picture, in some lists with the number of a caption: 123.jpg#2.
     images = [line.split("#")[0] for line in source.lines(listing)]
     split = options.split or split_name(name.split("_")[0], first.name)
     columns = {file: source.lines(file) for file in files}
@@ -89,12 +89,12 @@ def _read_set(
 def _image_list(folder: Path, name: str) -> Path:
     places = [base / "image_splits" for base in (folder, folder.parent)] + [folder]
     files = [file for place in places if place.is_dir() for file in sorted(place.iterdir())]
-    for wanted in (f"{name}.txt", f"{name}_images.txt"):
+    for listing in (f"{name}.txt", f"{name}_images.txt"):
         for file in files:
-            if bare_name(file) == wanted:
+            if bare_name(file) == listing:
                 return file
     # Task 2 calls its test set test_2016, some copies of its list test_2016_flickr.
-    near = [file for file in files if file.name.startswith(name) and bare_name(file).endswith(".txt")]
-    if len(near) != 1:
+    similar = [file for file in files if file.name.startswith(name) and bare_name(file).endswith(".txt")]
+    if len(similar) != 1:
         raise UserError(f"no list of the pictures of {name}; put image_splits/{name}.txt beside {folder}")
-    return near[0]
+    return similar[0]

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Array, FeatureArrays, Imported, ImportOptions
+from lingvis.data.importers.contract import Array, FeatureArrays, ImportedRows, ImportOptions
 from lingvis.data.importers.source import SPLIT_NAMES, Source, plain_text
 from lingvis.data.rows import Split
 from lingvis.errors import UserError
@@ -18,8 +18,8 @@ from lingvis.errors import UserError
 ROWS_COMPARED_AT_ONCE = 256
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
-    """One language; the arrays become stored features."""
+def read(source: Source, options: ImportOptions) -> ImportedRows:
+    """Rows of one language; the arrays become stored features."""
     if source.path.is_file():
         raise UserError(
             f"{source.path} is a file; precomp needs the folder with train_ims.npy and train_caps.txt"
@@ -28,16 +28,16 @@ def read(source: Source, options: ImportOptions) -> Imported:
     captions = {name: {lang: source.path / f"{name}_caps.txt"} for name in SPLIT_NAMES}
     present = {name: files for name, files in captions.items() if files[lang].is_file()}
     if not present:
-        raise UserError(f"{source.path} has no {{split}}_caps.txt; is it a folder of precomp arrays?")
+        raise UserError(f"{source.path} has no {{split}}_caps.txt; name a folder of precomp arrays")
     return join(source, {f"{name}_": (name, files) for name, files in present.items()}, options)
 
 
 def join(
     source: Source, parts: Mapping[str, tuple[str, Mapping[str, Path]]], options: ImportOptions
-) -> Imported:
+) -> ImportedRows:
     """Rows and features of several parts.
 
-    parts: prefix of the part's files (train_ or train/) -> the split's name, caption file of each language.
+    parts: prefix of the files (train_ or train/) -> the name of the split, and the caption file of each language.
     """
     rows, features, notes = RowCollector(), FeatureArrays(), []
     mapping = _id_mapping(source)
@@ -56,8 +56,8 @@ def join(
         for image, index in zip(names, firsts, strict=True):
             if image in named_in:
                 raise UserError(
-                    f"image {image!r} is in {named_in[image]} and again in {name}; ids must be unique, "
-                    "or delete the *_ids.txt files to have images named by split and place"
+                    f"image {image!r} is in {named_in[image]} and again in {name}; make the ids unique, "
+                    "or delete the *_ids.txt files to name images by split and position"
                 )
             named_in[image] = name
             features.names.append(image)
@@ -68,7 +68,7 @@ def join(
             for number, (text, owner) in enumerate(zip(lines, owners, strict=True), start=1):
                 where = f"{files[lang].name}, line {number}"
                 rows.add(names[owner], split, lang, text, where=where)
-    return Imported(rows.rows(), features, notes + rows.notes())
+    return ImportedRows(rows.rows(), features, notes + rows.notes())
 
 
 def _array(source: Source, file: Path, features: FeatureArrays) -> Array:
@@ -82,16 +82,16 @@ def _array(source: Source, file: Path, features: FeatureArrays) -> Array:
     if features.places and features.places[0][0].shape[-1] != array.shape[-1]:
         before = features.places[0][0].shape[-1]
         raise UserError(
-            f"{file} has vectors of {array.shape[-1]} numbers, the split before it {before}; use one kind"
+            f"{file} has vectors of {array.shape[-1]} numbers and the split before it {before}; use one size"
         )
     return array
 
 
-def _image_of_row(array: Array, texts: Mapping[str, list[str]], ids: list[str]) -> NDArray[np.int64]:
-    """Which image each row of the array shows, int64 [rows].
+def _image_of_row(array: Array, texts: Mapping[str, list[str]], ids: list[str]) -> Ints:
+    """The image that each row of the array belongs to, int64 [rows].
 
-    Only an array with a row for every caption of a language can repeat an image: then neighbours with the same
-    id are one image or, where ids are missing or all differ, neighbours with equal features.
+    Only an array with one row per caption of a language can repeat an image: then neighbours with the same id are
+    one image or, if ids are missing or all differ, neighbours with equal features.
     """
     count = len(array)
     if all(len(lines) != count for lines in texts.values()):
@@ -107,24 +107,20 @@ def _image_of_row(array: Array, texts: Mapping[str, list[str]], ids: list[str]) 
     return np.cumsum(new) - 1
 
 
-def _image_of_caption(
-    captions: int, image_of_row: NDArray[np.int64], images: int, file: Path, prefix: str
-) -> NDArray[np.int64]:
-    """Which image each caption describes, int64 [captions]."""
+def _image_of_caption(captions: int, image_of_row: Ints, images: int, file: Path, prefix: str) -> Ints:
+    """The image that each caption describes, int64 [captions]."""
     if captions == len(image_of_row):
         return image_of_row
     if captions and captions % images == 0:
         return np.repeat(np.arange(images), captions // images)
     raise UserError(
         f"{file} has {captions} captions for {images} images in {prefix}ims.npy; "
-        "captions must be a whole multiple of the images"
+        "the number of captions must be a multiple of the number of images"
     )
 
 
-def _names(
-    ids: list[str], prefix: str, firsts: NDArray[np.int64], rows: int, mapping: Mapping[str, str]
-) -> list[str]:
-    """The name of each image: its id, through id_mapping.json where there is one; else its split and place."""
+def _names(ids: list[str], prefix: str, firsts: Ints, rows: int, mapping: Mapping[str, str]) -> list[str]:
+    """The name of each image: its id, translated by id_mapping.json if there is one; else its split and position."""
     images = len(firsts)
     if not ids:
         return [f"{prefix}{place:06d}" for place in range(images)]
@@ -134,7 +130,7 @@ def _names(
         chosen = ids[:: len(ids) // images]
     else:
         raise UserError(
-            f"{prefix}ids.txt has {len(ids)} ids for {images} images in {prefix}ims.npy; is it whole?"
+            f"{prefix}ids.txt has {len(ids)} ids for {images} images in {prefix}ims.npy; it may be cut off"
         )
     return [mapping.get(name, name) for name in chosen]
 

@@ -1,18 +1,18 @@
-"""A folder of pictures with captions beside them: dog.jpg, dog.txt (one caption a line), dog.de.txt."""
+"""A folder of pictures with captions beside them: dog.jpg, dog.txt (one caption per line), dog.de.txt."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.pictures import list_pictures
 from lingvis.data.importers.source import Source, parse_language, printable
 from lingvis.errors import UserError
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
-    """Each line that is not empty is a caption; splits by --split or by the picture's name, 80/10/10."""
+def read(source: Source, options: ImportOptions) -> ImportedRows:
+    """Rows with one caption per non-empty line; the split is options.split or chosen by the picture's name, 80/10/10."""
     if source.path.is_file():
         raise UserError(
             f"{source.path} is a file; sidecar needs a folder of pictures with .txt files beside them"
@@ -31,24 +31,24 @@ def read(source: Source, options: ImportOptions) -> Imported:
         name = _only(pictures[stem], file)
         if lang is None:
             raise UserError(
-                f"{file} does not say its language; give it with --lang or name it {file.stem}.en.txt"
+                f"{file} does not state its language; set language, or rename the file to {file.stem}.en.txt"
             )
         described.add(name)
         for number, line in enumerate(source.lines(file), start=1):
             if line:
                 rows.add(name, options.split, lang, line, where=f"{file}, line {number}")
-    silent = sum(map(len, pictures.values())) - len(described)
-    notes = [f"pictures without captions left out: {silent}"] if silent else []
+    without_caption = sum(map(len, pictures.values())) - len(described)
+    notes = [f"pictures without captions left out: {without_caption}"] if without_caption else []
     if without_picture:
         first = printable(without_picture[0])
         notes.append(f"text files without a picture left out: {len(without_picture)}, {first} first")
-    return Imported(rows.rows(), notes=notes)
+    return ImportedRows(rows.rows(), notes=notes)
 
 
 def _stem_and_language(
     file: Path, pictures: set[str], options: ImportOptions
 ) -> tuple[str | None, str | None]:
-    """The picture's path without suffix, and the language; a picture called a.de.jpg owns a.de.txt."""
+    """The picture's path without suffix, and the language; a.de.txt belongs to a.de.jpg if that exists."""
     stem = file.as_posix().removesuffix(".txt")
     if stem in pictures:
         return stem, options.language
@@ -59,5 +59,5 @@ def _stem_and_language(
 
 def _only(names: list[str], file: Path) -> str:
     if len(names) > 1:
-        raise UserError(f"{file} stands beside {names[0]} and {names[1]}; rename one of the pictures")
+        raise UserError(f"{file} belongs to both {names[0]} and {names[1]}; rename one of the pictures")
     return names[0]

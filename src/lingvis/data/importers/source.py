@@ -1,4 +1,4 @@
-"""The files an import reads: decoded with care, and remembered so that a second import can tell a change."""
+"""The files that an import reads: decoded strictly, and counted in a checksum that detects changes."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ class Source:
         self._digests: dict[str, str] = {}
 
     def files(self, *patterns: str) -> list[Path]:
-        """Files of the source folder by glob (also compressed ones), or the source itself when it is a file."""
+        """Files of the source folder that match a pattern, also with .gz; or the source itself if it is a file."""
         if self.path.is_file():
             return [self.path]
-        found = {
+        matches = {
             file
             for pattern in patterns
             for ending in ("", ".gz")
             for file in self.path.glob(pattern + ending)
         }
-        return sorted(file for file in found if file.is_file())
+        return sorted(file for file in matches if file.is_file())
 
     def one_file(self, *patterns: str) -> Path:
-        """The only file that fits."""
-        found = self.files(*patterns)
-        if len(found) != 1:
-            what = "none" if not found else ", ".join(file.name for file in found)
+        """The only file that matches a pattern; raises if there is none or more than one."""
+        files = self.files(*patterns)
+        if len(files) != 1:
+            names = ", ".join(file.name for file in files) or "none"
             raise UserError(
-                f"{self.path} should hold one file like {' or '.join(patterns)}, got {what}; name the file"
+                f"{self.path} should hold one file like {' or '.join(patterns)}, got {names}; name the file itself"
             )
-        return found[0]
+        return files[0]
 
     def text(self, file: Path) -> str:
         """A UTF-8 text, with or without a byte order mark, plain or compressed."""
@@ -69,7 +69,7 @@ class Source:
             raw = file.read_bytes()
             raw = gzip.decompress(raw) if file.suffix == ".gz" else raw
         except (OSError, EOFError, zlib.error) as error:
-            raise UserError(f"{file} cannot be read: {error}; is it a whole file?") from error
+            raise UserError(f"{file} cannot be read: {error}; it may be cut off") from error
         self._remember(file, hashlib.sha256(raw).hexdigest())
         try:
             return raw.decode("utf-8-sig")
@@ -78,7 +78,7 @@ class Source:
             raise UserError(f"{file} is not UTF-8 at line {line}; save it as UTF-8") from error
 
     def lines(self, file: Path) -> list[str]:
-        """Lines of a text; blank ones stay, since other files are aligned with them.
+        """Lines of a text, including blank ones, because other files are aligned with them.
 
         Only line feeds end a line: str.splitlines would also cut at U+2028 or U+0085 inside a caption.
         """
@@ -92,20 +92,20 @@ class Source:
         text = self.text(file)
         try:
             return json.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError also for a number of too many digits
-            raise UserError(f"{file} is not JSON: {error}; is it the right file?") from error
+        except (ValueError, RecursionError) as error:  # ValueError also for a number with too many digits
+            raise UserError(f"{file} is not JSON: {error}; check that it is the right file") from error
 
     def array(self, file: Path) -> NDArray[Any]:
         """A memory-mapped .npy array."""
         try:
             array: NDArray[Any] = np.lib.format.open_memmap(file, mode="r")
             self.remember(file)
-        except Exception as error:  # numpy evaluates the header, so a damaged one raises nearly anything
-            raise UserError(f"{file} is not a whole .npy array of numbers: {error}") from error
+        except Exception as error:  # numpy evaluates the header, so a damaged one can raise nearly anything
+            raise UserError(f"{file} is not a complete .npy array of numbers: {error}") from error
         return array
 
     def remember(self, file: Path) -> None:
-        """Count a file in the checksum that something else reads."""
+        """Count a file in the checksum that is read by other means."""
         with file.open("rb") as handle:
             self._remember(file, hashlib.file_digest(handle, "sha256").hexdigest())
 
@@ -116,7 +116,7 @@ class Source:
 
     @property
     def checksum(self) -> str:
-        """One number for all files read so far."""
+        """SHA-256 over all files read so far."""
         return hashlib.sha256(json.dumps(sorted(self._digests.items())).encode()).hexdigest()
 
 
@@ -126,25 +126,25 @@ def bare_name(file: Path) -> str:
 
 
 def plain_text(value: object, what: str, where: str) -> str:
-    """`value` when it is text that can be stored: JSON may hold anything, a file's name any bytes."""
+    """`value` if it is text that can be stored as UTF-8; raises otherwise: JSON and file names may hold anything."""
     if not isinstance(value, str):
-        raise UserError(f"{where}: the {what} should be text, got {type(value).__name__}; mend it there")
+        raise UserError(f"{where}: the {what} should be text, got {type(value).__name__}; fix it there")
     try:
         value.encode()
     except UnicodeEncodeError:
         raise UserError(
-            printable(f"{where}: the {what} {value[:40]!r} cannot be written as UTF-8; mend it there")
+            printable(f"{where}: the {what} {value[:40]!r} cannot be written as UTF-8; fix it there")
         ) from None
     return value
 
 
 def printable(text: str) -> str:
-    """The text with escapes for what no UTF-8 terminal can show."""
+    """The text with escapes for characters that UTF-8 cannot encode."""
     return text.encode(errors="backslashreplace").decode()
 
 
 def split_name(text: object, where: str) -> Split:
-    """A split as sources write it (dev, validation, restval, ...) -> ours."""
+    """A split as sources spell it (dev, validation, restval, ...) -> train, val or test."""
     split = SPLIT_NAMES.get(plain_text(text, "split", where).strip().lower())
     if split is None:
         raise UserError(f"{where}: unknown split {text!r}; allowed: {choices(SPLIT_NAMES)}")
@@ -152,13 +152,13 @@ def split_name(text: object, where: str) -> Split:
 
 
 def split_within(text: str) -> Split | None:
-    """The split that a file name speaks of (captions_train2014.json), or None when it names none or several."""
-    found = {SPLIT_NAMES[word] for word in _SPLIT_WORD.findall(text.lower())}
-    return found.pop() if len(found) == 1 else None
+    """The split that a file name contains (captions_train2014.json); None if it contains none or several."""
+    splits = {SPLIT_NAMES[word] for word in _SPLIT_WORD.findall(text.lower())}
+    return splits.pop() if len(splits) == 1 else None
 
 
 def language_code(text: str, where: str) -> str:
-    """A language as sources write it (pt_br, jp, EN) -> BCP-47."""
+    """A language as sources spell it (pt_br, jp, EN) -> BCP-47; raises for anything else."""
     code = parse_language(text)
     if code is None:
         raise UserError(f"{where}: bad language code {text!r}, use BCP-47 such as en, pt-BR or zh-Hant")
@@ -167,7 +167,7 @@ def language_code(text: str, where: str) -> str:
 
 @lru_cache(maxsize=256)
 def parse_language(text: str) -> str | None:
-    """BCP-47 for a code as sources write it, or None when it is no language code."""
+    """A language as sources spell it -> BCP-47, or None if it is not a language code."""
     first, *rest = text.strip().replace("_", "-").lower().split("-")
     parts = [LANGUAGE_ALIASES.get(first, first)]
     parts += [part.title() if len(part) == 4 else part.upper() if len(part) < 4 else part for part in rest]

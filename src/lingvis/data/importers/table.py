@@ -1,4 +1,4 @@
-"""CSV, TSV and Parquet tables: image, caption, split, lang; or one column a language, caption_en, caption_de."""
+"""CSV, TSV and Parquet tables: image, caption, split, lang; or one column per language, caption_en, caption_de."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, bare_name, language_code, split_name
 from lingvis.errors import UserError, choices
 
@@ -19,18 +19,21 @@ KNOWN = ("image", "caption", "split", "lang", "language")
 Record = Mapping[str, Any]
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
-    """One row per caption, or per image; an empty cell is no caption, no split means 80/10/10 by the name."""
+def read(source: Source, options: ImportOptions) -> ImportedRows:
+    """Rows from a table with one line per caption or per image.
+
+    An empty cell is no caption; without a split, the image's name decides, 80/10/10.
+    """
     file = source.one_file("*.csv", "*.tsv", "*.parquet")
     rows = RowCollector()
     for where, record in _records(source, file):
         image = str(record["image"] or "").strip()
         if not image:
-            raise UserError(f"{where}: the image is empty")
+            raise UserError(f"{where}: the image is empty; name a picture")
         split = options.split or (split_name(str(record["split"]), where) if record.get("split") else None)
         for lang, text in _captions(record, options, where):
             rows.add(image, split, lang, text, where=where)
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())
 
 
 def _records(source: Source, file: Path) -> Iterator[tuple[str, Record]]:
@@ -40,13 +43,13 @@ def _records(source: Source, file: Path) -> Iterator[tuple[str, Record]]:
     elif suffix in DELIMITERS:
         yield from _delimited(source.text(file), file, DELIMITERS[suffix])
     else:
-        raise UserError(f"{file} is no table; allowed are {choices([*DELIMITERS, '.parquet'])}")
+        raise UserError(f"{file} is not a table; allowed are {choices([*DELIMITERS, '.parquet'])}")
 
 
 def _delimited(text: str, file: Path, delimiter: str) -> Iterator[tuple[str, Record]]:
     header = text.partition("\n")[0]
     if delimiter == "," and ";" in header and "," not in header:
-        delimiter = ";"  # what spreadsheets write where the comma is a decimal sign
+        delimiter = ";"  # spreadsheets write it in countries with decimal commas
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         columns = [name.strip() for name in next(reader, [])]
@@ -78,19 +81,19 @@ def _parquet(source: Source, file: Path) -> Iterator[tuple[str, Record]]:
         with parquet.ParquetFile(file) as table:
             names = table.schema_arrow.names
             _check(names, file)
-            wanted = [name for name in names if name in KNOWN or name.startswith(WIDE)]
+            columns = [name for name in names if name in KNOWN or name.startswith(WIDE)]
             number = 0
-            for batch in table.iter_batches(columns=wanted):
+            for batch in table.iter_batches(columns=columns):
                 try:
                     records = batch.to_pylist()
-                except UnicodeDecodeError as error:  # Parquet files may call any bytes text
+                except UnicodeDecodeError as error:  # Parquet files may declare any bytes as text
                     rows = f"rows {number + 1} to {number + len(batch)}"
                     raise UserError(f"{file.name}, {rows}: text that is not UTF-8: {error}") from error
                 for record in records:
                     number += 1
                     yield f"{file.name}, row {number}", record
     except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{file} is not a whole Parquet file: {error}") from error
+        raise UserError(f"{file} is not a complete Parquet file: {error}") from error
 
 
 def _check(columns: Iterable[str], file: Path) -> None:
@@ -98,7 +101,7 @@ def _check(columns: Iterable[str], file: Path) -> None:
     wide = [name for name in columns if name.startswith(WIDE)]
     if "image" not in columns or not ("caption" in columns or wide):
         raise UserError(
-            f"{file} has the columns {choices(columns)}; needed are image and caption, or image and caption_en"
+            f"{file} has the columns {choices(columns)}; it needs image and caption, or image and caption_en"
         )
     for name in wide:
         language_code(name.removeprefix(WIDE), f"{file.name}, column {name}")
@@ -112,12 +115,12 @@ def _captions(record: Record, options: ImportOptions, where: str) -> Iterator[tu
         texts = [value] if value is None or isinstance(value, str) else value
         if not isinstance(texts, list) or not all(text is None or isinstance(text, str) for text in texts):
             raise UserError(f"{where}: column {column} should hold text, got {type(value).__name__}")
-        spoken = [text for text in texts if text and text.strip()]
-        if not spoken:
+        captions = [text for text in texts if text and text.strip()]
+        if not captions:
             continue
         lang = column.removeprefix(WIDE) if column != "caption" else None
         lang = lang or record.get("lang") or record.get("language") or options.language
         if not lang:
-            raise UserError(f"{where}: no language; add a column lang or give it with --lang")
-        for text in spoken:
+            raise UserError(f"{where}: no language; add a column lang, or set language")
+        for text in captions:
             yield str(lang), text

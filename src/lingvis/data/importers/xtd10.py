@@ -1,9 +1,9 @@
-"""XTD10 (Aggarwal and Kale, 2020): 1,000 COCO pictures, one sentence a language, line-aligned."""
+"""XTD10 (Aggarwal and Kale, 2020): 1,000 COCO pictures with one sentence per language, line-aligned."""
 
 from __future__ import annotations
 
 from lingvis.data.importers.collect import RowCollector
-from lingvis.data.importers.contract import Imported, ImportOptions
+from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, bare_name, language_code
 from lingvis.errors import UserError
 
@@ -12,8 +12,8 @@ PREFIX = "test_1kcaptions_"
 WRITTEN_FROM_PICTURE = {"ja"}
 
 
-def read(source: Source, options: ImportOptions) -> Imported:
-    """test_image_names.txt and test_1kcaptions_XX.txt, in the folder or its subfolders (MIC/, STAIR/, XTD10/)."""
+def read(source: Source, options: ImportOptions) -> ImportedRows:
+    """Rows from test_image_names.txt and test_1kcaptions_XX.txt, in the folder or its subfolders (MIC/, STAIR/, ...)."""
     if source.path.is_file():
         raise UserError(f"{source.path} is a file; xtd10 needs the folder with test_image_names.txt")
     names = source.lines(source.one_file("**/test_image_names.txt"))
@@ -22,13 +22,11 @@ def read(source: Source, options: ImportOptions) -> Imported:
         lang = language_code(bare_name(file).removeprefix(PREFIX).removesuffix(".txt"), file.name)
         lines = source.lines(file)
         if len(lines) != len(names):
-            raise UserError(
-                f"{file} has {len(lines)} lines for {len(names)} image names; is it a whole file?"
-            )
+            raise UserError(f"{file} has {len(lines)} lines for {len(names)} image names; it may be cut off")
         if sentences.setdefault(lang, lines) != lines:
             raise UserError(f"{source.path} has two different files for {lang}; keep one of them")
     if not sentences:
-        raise UserError(f"{source.path} has no {PREFIX}XX.txt; is it the XTD10 folder?")
+        raise UserError(f"{source.path} has no {PREFIX}XX.txt; name the XTD10 folder")
     rows = RowCollector()
     split = options.split or "test"
     for number, name in enumerate(names):
@@ -39,4 +37,4 @@ def read(source: Source, options: ImportOptions) -> Imported:
         rows.add_parallel(name, split, translations, where=where)
         for lang in sentences.keys() & WRITTEN_FROM_PICTURE:
             rows.add(name, split, lang, sentences[lang][number], where=where)
-    return Imported(rows.rows(), notes=rows.notes())
+    return ImportedRows(rows.rows(), notes=rows.notes())

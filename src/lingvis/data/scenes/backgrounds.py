@@ -1,4 +1,4 @@
-"""What lies behind the objects: two light colours mixed by a pattern, so that black outlines always show."""
+"""Backgrounds of scenes: two light colours mixed by a pattern, so that black outlines are always visible."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Callable
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
-Weights = NDArray[np.float32]  # [side, side], 0 for the first colour, 1 for the second
-Grid = tuple[Weights, Weights]  # x and y of every pixel after a random turn
+from lingvis.arrays import Floats
 
-# The darkest value of HSV: the objects are outlined in black.
+Weights = Floats  # [side, side], 0 for the first colour, 1 for the second
+Grid = tuple[Weights, Weights]  # x and y of every pixel after a random rotation
+
+# The darkest value of HSV: objects have black outlines.
 DARKEST = 0.72
 
 
 def background(side: int, random: Random) -> Image.Image:
-    """A picture of `side` x `side` pixels without any object."""
+    """A picture of `side` x `side` pixels without objects."""
     weights = random.choice(PATTERNS)(_grid(side, random), random)[..., None]
     hue = random.random()
     first = _colour(hue, random)
@@ -26,7 +27,7 @@ def background(side: int, random: Random) -> Image.Image:
     return Image.fromarray((first + (second - first) * weights + 0.5).astype(np.uint8))
 
 
-def _colour(hue: float, random: Random) -> NDArray[np.float32]:
+def _colour(hue: float, random: Random) -> Floats:
     rgb = colorsys.hsv_to_rgb(hue % 1.0, random.uniform(0.05, 0.4), random.uniform(DARKEST, 1.0))
     return np.asarray(rgb, dtype=np.float32) * 255
 
@@ -66,7 +67,7 @@ def _dots(grid: Grid, random: Random) -> Weights:
 
 
 def _noise(grid: Grid, random: Random) -> Weights:
-    """Soft clouds with a fine grain."""
+    """Soft clouds with fine grain."""
     numbers = np.random.default_rng(random.getrandbits(64))
     cells, shape = random.randint(3, 14), grid[0].shape
     coarse = Image.fromarray(numbers.random((cells, cells), dtype=np.float32))

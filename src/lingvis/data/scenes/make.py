@@ -1,4 +1,4 @@
-"""Write the scenes as an ordinary dataset folder."""
+"""Write scenes as an ordinary dataset folder."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from lingvis.data.scenes.compose import SIDE, Box, compose
 from lingvis.data.scenes.extras import extra
 from lingvis.data.scenes.glyphs import Glyphs
 from lingvis.data.scenes.names import LANGUAGES, Speaker
-from lingvis.data.scenes.plan import FEWEST_SCENES, Plan, plan_scenes
+from lingvis.data.scenes.plan import FEWEST_SCENES, ScenePlan, plan_scenes
 from lingvis.data.scenes.threads import map_in_threads
 from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
 from lingvis.hardware import core_count
 from lingvis.progress import ProgressBar
 
-# Raise it when the same seed comes to mean other scenes.
+# Raise it when a change gives the same seed other scenes.
 VERSION = 1
 MANIFEST = "scenes.json"
 ATTRIBUTION = "ATTRIBUTION.txt"
@@ -33,8 +33,8 @@ MOST_SCENES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """All that decides what the scenes are; kept in scenes.json beside them."""
+class SceneSettings:
+    """Everything that determines the scenes; stored with them in scenes.json."""
 
     scenes: int
     seed: int
@@ -52,14 +52,15 @@ def make_scenes(
     captions_per_language: int = 3,
     workers: int | None = None,
 ) -> Dataset:
-    """The built-in dataset: composed pictures with captions in up to 14 languages; a seed fixes all of it.
+    """Make the built-in dataset: composed pictures with captions in up to 14 languages, determined by `seed`.
 
-    A target that holds these very scenes is opened as it is. `workers` threads draw (None: one per usable core).
+    A target that holds exactly these scenes already is only opened. workers: threads that draw, by default one per
+    usable core.
     """
     target = Path(target)
     settings = _checked(scenes, seed, languages, captions_per_language)
     if workers is not None and workers < 1:
-        raise UserError(f"workers is {workers}; give at least 1, or nothing for one per core")
+        raise UserError(f"workers must be at least 1, or None for one per core, got {workers}")
     if _holds(target, settings):
         return Dataset.open(target)
     speakers = {language: Speaker.of(language) for language in (*settings.languages, LABEL_LANGUAGE)}
@@ -75,38 +76,36 @@ def make_scenes(
     return Dataset.open(target)
 
 
-def _checked(scenes: int, seed: int, languages: Sequence[str], captions_per_language: int) -> Settings:
+def _checked(scenes: int, seed: int, languages: Sequence[str], captions_per_language: int) -> SceneSettings:
     if scenes > MOST_SCENES:
-        raise UserError(f"cannot make {scenes} scenes; ask for at most {MOST_SCENES:,}")
+        raise UserError(f"scenes must be at most {MOST_SCENES:,}, got {scenes}")
     if scenes < FEWEST_SCENES:
-        raise UserError(
-            f"cannot make {scenes} scenes; ask for at least {FEWEST_SCENES}, so that no split is empty"
-        )
+        raise UserError(f"scenes must be at least {FEWEST_SCENES}, so that no split is empty, got {scenes}")
     if captions_per_language < 1:
-        raise UserError(f"captions per language is {captions_per_language}; give at least 1")
+        raise UserError(f"captions_per_language must be at least 1, got {captions_per_language}")
     unknown = [language for language in languages if language not in LANGUAGES]
     if unknown or not languages:
-        got = f"no names in {', '.join(map(repr, unknown))}" if unknown else "no language was given"
-        raise UserError(f"{got}; scenes can be described in: {', '.join(LANGUAGES)}")
-    return Settings(scenes, seed, tuple(dict.fromkeys(languages)), captions_per_language)
+        problem = f"no object names in {', '.join(map(repr, unknown))}" if unknown else "languages is empty"
+        raise UserError(f"{problem}; scenes can be described in: {', '.join(LANGUAGES)}")
+    return SceneSettings(scenes, seed, tuple(dict.fromkeys(languages)), captions_per_language)
 
 
-def _holds(target: Path, settings: Settings) -> bool:
-    """Whether these scenes stand in `target`; anything else there is refused, never overwritten."""
+def _holds(target: Path, settings: SceneSettings) -> bool:
+    """Whether `target` holds these scenes; raises if it holds anything else, which is never overwritten."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return False
     remedy = "choose another folder, or remove this one first"
     try:
-        found = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
+        stored = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
+        stored = None
+    if not isinstance(stored, dict):
         raise UserError(f"{target} exists and holds no scenes; {remedy}")
-    wanted = json.loads(json.dumps(asdict(settings)))
+    requested = json.loads(json.dumps(asdict(settings)))
     differing = [
-        f"{key} {found.get(key)} instead of {value}"
-        for key, value in wanted.items()
-        if found.get(key) != value
+        f"{key} {stored.get(key)} instead of {value}"
+        for key, value in requested.items()
+        if stored.get(key) != value
     ]
     if differing:
         raise UserError(f"{target} holds other scenes ({', '.join(differing)}); {remedy}")
@@ -114,24 +113,24 @@ def _holds(target: Path, settings: Settings) -> bool:
 
 
 def _draw_all(
-    plans: Sequence[Plan], folder: Path, glyphs: Glyphs, seed: int, workers: int
+    plans: Sequence[ScenePlan], folder: Path, glyphs: Glyphs, seed: int, workers: int
 ) -> list[list[Box]]:
-    """Draw every picture into `folder`; its boxes, in order, whatever the number of threads."""
+    """Draw every picture into `folder`; returns the boxes of each, the same for any number of threads."""
 
-    def draw(plan: Plan) -> list[Box]:
+    def draw(plan: ScenePlan) -> list[Box]:
         random = Random(f"scenes/{seed}/{plan.number}/picture")
         picture, boxes = compose(plan.objects, background(SIDE, random), glyphs=glyphs, random=random)
         picture.save(folder / plan.image, quality=JPEG_QUALITY)
         return boxes
 
-    # Threads do: Pillow and numpy give the interpreter free for most of their work on pixels.
+    # Threads suffice: Pillow and numpy release the interpreter for most of their work on pixels.
     with ProgressBar("scenes", len(plans)) as bar:
-        return map_in_threads(draw, plans, workers=workers, each=bar.advance)
+        return map_in_threads(draw, plans, workers=workers, on_done=bar.advance)
 
 
-def _row(plan: Plan, boxes: Sequence[Box], speakers: dict[str, Speaker], settings: Settings) -> Row:
+def _row(plan: ScenePlan, boxes: Sequence[Box], speakers: dict[str, Speaker], settings: SceneSettings) -> Row:
     def captions(language: str) -> tuple[str, ...]:
-        # A generator of its own, so that a language reads the same whichever others are asked for.
+        # One random generator per language, so that its captions do not depend on the other languages.
         random = Random(f"scenes/{settings.seed}/{plan.number}/{language}")
         return speakers[language].describe(plan.objects, settings.captions_per_language, random)
 

@@ -1,4 +1,4 @@
-"""What the objects are called in each language, and how each language lists things."""
+"""The names of the objects in each language, and how each language joins a list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LANGUAGES = ("en", "es", "ja", "ko", "pt", "it", "fr", "de", "fa", "id", "zh", "
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Names and lists things in one language: `names` by the object's symbol, `join` the list pattern."""
+    """Describes objects in one language; names: symbol -> name, join: names -> a list in that language."""
 
     names: dict[str, str]
     join: Callable[[Sequence[str]], str]
@@ -32,20 +32,20 @@ class Speaker:
         return cls(names, partial(lists.format_list, locale=babel.Locale.parse(language)))
 
     def say(self, symbols: Sequence[str]) -> str:
-        """The names of `symbols` in this order, as the language lists them."""
+        """The names of `symbols` in this order, joined as the language does."""
         return self.join([self.names[symbol] for symbol in symbols])
 
     def describe(self, symbols: Sequence[str], count: int, random: Random) -> tuple[str, ...]:
-        """`count` captions: the first names everything, the others at least half, in any order.
+        """`count` captions: the first names all objects, the others at least half of them, in any order.
 
-        They differ as long as there is enough to say: a single object can only be named again.
+        They differ as far as possible: a single object can only be named again.
         """
         everything = tuple(random.sample(symbols, len(symbols)))
         sizes = range(math.ceil(len(symbols) / 2), len(symbols) + 1)
         others = [order for size in sizes for order in permutations(symbols, size) if order != everything]
         random.shuffle(others)
-        told = [everything, *others]
-        return tuple(self.say(told[number % len(told)]) for number in range(count))
+        orders = [everything, *others]
+        return tuple(self.say(orders[number % len(orders)]) for number in range(count))
 
 
 def _readable(name: str) -> str:

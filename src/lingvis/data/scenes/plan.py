@@ -1,4 +1,4 @@
-"""Which objects meet in which scene, and which split the scene belongs to."""
+"""Which objects appear in which scene, and which split the scene belongs to."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lingvis.data.rows import Split
 from lingvis.data.scenes.vocabulary import SYMBOLS
 
 MOST_OBJECTS = 4
-# Of 20 scenes so many have 1, 2, 3 and 4 objects. Few have one: there are only as many of them as objects.
+# How many of 20 scenes have 1, 2, 3 and 4 objects. Few have one: there are only as many such scenes as objects.
 OBJECT_COUNTS = (1, 7, 7, 5)
 # Below this a split would be empty.
 FEWEST_SCENES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """One scene before it is drawn; `objects` in the order of the parallel sentence."""
+class ScenePlan:
+    """One scene before it is drawn; objects: in the order of the parallel sentences."""
 
     number: int
     split: Split
@@ -30,10 +30,10 @@ class Plan:
         return f"{self.number:06d}.jpg"
 
 
-def plan_scenes(scenes: int, seed: int) -> list[Plan]:
-    """`scenes` scenes, 80 % train, 10 % val, 10 % test; no set of objects occurs twice, in any split.
+def plan_scenes(scenes: int, seed: int) -> list[ScenePlan]:
+    """Plans of `scenes` scenes, 80 % train, 10 % val, 10 % test; no set of objects occurs twice, in any split.
 
-    val and test show only objects that train shows too.
+    val and test contain only objects that train contains too.
     """
     held_out = scenes // 10
     random = Random(f"scenes/{seed}")
@@ -46,7 +46,7 @@ def plan_scenes(scenes: int, seed: int) -> list[Plan]:
         ("test", _hands(held_out, seen, used, random)),
     )
     dealt = [(split, hand) for split, hands in splits for hand in hands]
-    return [Plan(number, split, hand) for number, (split, hand) in enumerate(dealt)]
+    return [ScenePlan(number, split, hand) for number, (split, hand) in enumerate(dealt)]
 
 
 def _hands(
@@ -57,7 +57,7 @@ def _hands(
     for _ in range(count):
         size = random.choices(range(1, MOST_OBJECTS + 1), OBJECT_COUNTS)[0]
         hand: list[str] = []
-        # A set that exists already gets one more object, and is dealt anew when it is full.
+        # A set that is already used gets one more object, and is dealt again when it is full.
         while len(hand) < size or frozenset(hand) in used:
             if len(hand) == MOST_OBJECTS:
                 hand.clear()

@@ -1,4 +1,4 @@
-"""Work on many items with a few threads, stopped cleanly by an error or by Ctrl-C."""
+"""Work on many items with a few threads; an error or Ctrl-C stops it cleanly."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def map_in_threads(
     items: Sequence[Item],
     *,
     workers: int,
-    each: Callable[[], object],
+    on_done: Callable[[], object],
 ) -> list[Result]:
-    """[work(item) for item in items]; `each` is called after every item, and no thread outlives the call.
+    """[work(item) for item in items]; on_done is called after every item, and no thread outlives the call.
 
-    Not concurrent.futures: Ctrl-C while work is submitted can leave one of its locks taken, and its threads
-    then wait for ever. Here the main thread waits on a SimpleQueue only, which has no such moment.
+    Not concurrent.futures: Ctrl-C while work is submitted can leave one of its locks held, and its threads then wait
+    for ever. Here the main thread waits on a SimpleQueue only, which has no such moment.
     """
     finished: SimpleQueue[tuple[int, Result] | BaseException] = SimpleQueue()
     stop: list[bool] = []
@@ -45,7 +45,7 @@ def map_in_threads(
             if isinstance(outcome, BaseException):
                 raise outcome
             results[outcome[0]] = outcome[1]
-            each()
+            on_done()
     finally:
         stop.append(True)
         for thread in threads:

@@ -1,11 +1,11 @@
-"""The things a scene can show: single code points, picturable, with a different name in every language.
+"""The objects of scenes: single code points that can be drawn, with distinct names in every language.
 
-No flags, no people, no faces, no skin tones; left out are also names that read wrong in one of the languages.
+There are no flags, people, faces or skin tones, and no objects whose name is wrong in one of the languages.
 """
 
 from __future__ import annotations
 
-# The order is part of what a seed means: append, and raise VERSION in make.py when anything here changes.
+# The scenes of a seed depend on the order: append only, and raise VERSION in make.py when anything here changes.
 OBJECTS: dict[str, str] = {
     "animals on land": "🐀🐄🐅🐆🐇🐈🐍🐎🐐🐑🐒🐕🐖🐘🐪🦌🦍🦏🦒🦓🦔🦘🦛",
     "animals in water, in the air, crawling": "🐊🐋🐌🐓🐙🐜🐝🐞🐟🐢🐧🐬🦀🦂🦃🦅🦆🦇🦈🦉🦋🦑🦚🦜🦢🦩",

@@ -1,4 +1,4 @@
-"""Learning how to weigh languages (CLC-C): a few steps on validation, with the model left as it is."""
+"""Learn the weights of languages (CLC-C): a few steps on validation; the model stays as it is."""
 
 from __future__ import annotations
 
@@ -6,31 +6,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from lingvis.evaluation.clc.consistency import LearnedConsistency
-from lingvis.evaluation.scorers import Floats
+from lingvis.arrays import Floats, Ints
+from lingvis.evaluation.clc.learned import LearnedConsistency
 
 STEPS = 30
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 MARGIN, HARDEST, TO_IMAGES = 0.05, 10, 1.5
-PAIRS_AT_ONCE = 65_536  # the hidden layer of so many pairs, 8 MB
+PAIRS_AT_ONCE = 65_536  # the hidden layer of these pairs takes 8 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """What is learnt from: scores float32 [languages, images, texts]; text t describes image image_of[t]."""
+class FitScores:
+    """Scores to learn from: float32 [languages, images, texts]; text t describes image image_of[t]."""
 
     scores: Floats
-    image_of: NDArray[np.int64]
+    image_of: Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """What was learnt, and the loss on validation before and after; steps is 0 where the mean stayed best."""
+class FitResult:
+    """The learned weights, and the loss on validation before and after; steps is 0 where the mean stayed best."""
 
     consistency: LearnedConsistency
     rate: float
@@ -44,18 +42,18 @@ class Fitted:
         return {"rate": self.rate, "steps": self.steps, "loss_before": self.before, "loss_after": self.after}
 
 
-def fit(languages: Sequence[str], questions: Sequence[Questions]) -> Fitted:
+def fit(languages: Sequence[str], scores: Sequence[FitScores]) -> FitResult:
     """30 steps of Adam over all pairs at once (SMALR, section 3.4), with the learning rate that ends lowest.
 
-    The loss is the mean of that of each of `questions` (the query languages). The rate is chosen by the same
+    The loss is the mean over `scores`, one per query language. The rate is chosen by the same
     validation loss; where no rate lowers it the mean stays. The gain is held at one: a sentence that scores 1 in
     every language scores 1. The size of scores does not change their order, but where the hardest negatives mostly
     win, as they do for a weak model, scores that shrink to nothing would have a lower loss than any good order.
     """
     start = LearnedConsistency.start(languages)
-    data = [(torch.from_numpy(each.scores), torch.from_numpy(each.image_of)) for each in questions]
+    data = [(torch.from_numpy(part.scores), torch.from_numpy(part.image_of)) for part in scores]
     before = _loss(torch.from_numpy(start.hidden), torch.from_numpy(start.out), data).item()
-    best = Fitted(start, 0.0, 0, before, before)
+    best = FitResult(start, 0.0, 0, before, before)
     for rate in RATES:
         hidden, out = (torch.from_numpy(each.copy()).requires_grad_() for each in (start.hidden, start.out))
         optimizer = torch.optim.Adam([hidden, out], lr=rate)
@@ -68,7 +66,7 @@ def fit(languages: Sequence[str], questions: Sequence[Questions]) -> Fitted:
         if after < best.after:
             weights = hidden.detach().numpy(), (out / _gain(hidden, out)).detach().numpy()
             learned = LearnedConsistency(languages, *weights)
-            best = Fitted(learned, rate, STEPS, before, after)
+            best = FitResult(learned, rate, STEPS, before, after)
     return best
 
 
@@ -91,8 +89,8 @@ def triplet(combine: Callable[[Tensor], Tensor], scores: Tensor, image_of: Tenso
     """Mean over the sentences t of image i of 1.5 h(t -> images) + h(i -> sentences) (SMALR, Eq. 3).
 
     h: mean of [0.05 + s(negative) - s(i, t)]+ over the ten hardest negatives. scores: [languages, I, T];
-    image_of: int64 [T]. The same as `objectives.triplet.TopTriplet` of the combined scores, but only the pairs that
-    count are combined with gradients: which these are is looked up without, for some images at a time.
+    image_of: int64 [T]. The same as `objectives.top_triplet.TopTriplet` of the combined scores, but only the
+    pairs that count are combined with gradients. They are found without gradients, some images at a time.
     """
     images, texts = scores.shape[1:]
     every_image, every_text = torch.arange(images), torch.arange(texts)

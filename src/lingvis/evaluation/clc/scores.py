@@ -1,26 +1,26 @@
-"""Scores of images against texts that come with translations, a block at a time."""
+"""Scores of images against texts that come with translations, one block at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lingvis.evaluation.clc.consistency import Consistency, fill_missing
-from lingvis.evaluation.scorers import Buffer, Floats, Index, Mask, Scorer
+from lingvis.arrays import Bools, Floats, Ints
+from lingvis.evaluation.clc.base import Consistency, fill_missing
+from lingvis.evaluation.scorers import Buffer, Index, Scorer
 
 PAIRS_AT_ONCE = 262_144  # of every language at once: 10 MB for ten
 
 
 class ConsistentScores:
-    """A scorer made of one for each language, for the same images and texts (SMALR, section 3.4).
+    """A scorer made of one per language, for the same images and texts (SMALR, section 3.4).
 
     scorers: in the order of `consistency.languages`, None for a language that no text has a translation in;
-    present: bool [languages, texts], where a text has one. What a scorer says of the other texts is not looked at.
+    present: bool [languages, texts], where a text has one. The scores of the other texts are ignored.
     """
 
-    def __init__(self, scorers: Sequence[Scorer | None], present: Mask, consistency: Consistency) -> None:
+    def __init__(self, scorers: Sequence[Scorer | None], present: Bools, consistency: Consistency) -> None:
         shapes = {scorer.shape for scorer in scorers if scorer is not None}
         if len(shapes) != 1:
             raise ValueError(f"expected scorers of one shape, got {sorted(shapes)}")
@@ -57,7 +57,7 @@ class ConsistentScores:
             done += len(combined)
         return out
 
-    def pairs(self, image_of: NDArray[np.int64]) -> Floats:
+    def pairs(self, image_of: Ints) -> Floats:
         """The pairs of all languages, combined."""
         stack = np.zeros((len(self.scorers), 1, len(image_of)), dtype=np.float32)
         for number, scorer in enumerate(self.scorers):

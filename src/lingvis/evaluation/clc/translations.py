@@ -7,35 +7,35 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lingvis.arrays import Bools
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.evaluation.pools import Pool
-from lingvis.evaluation.scorers import Mask
+from lingvis.evaluation.pools import EvaluationPool
 
 Translator = Callable[[Sequence[str], str, str], list[str]]
-Translations = Callable[[Pool, str], list[str | None]]
+Translations = Callable[[EvaluationPool, str], list[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A pool in another language; present: bool [texts], elsewhere stands some sentence that means nothing."""
+    """A pool in another language; present: bool [texts], False where a filler stands for a missing translation."""
 
-    pool: Pool
-    present: Mask
+    pool: EvaluationPool
+    present: Bools
 
 
 def parallel_translations(dataset: Dataset) -> Translations:
-    """Sentences of `parallel` are translations of one another; others have none and are refused."""
+    """Translations by the sentences of `parallel`; raises for sentences that are not among them."""
     parallel = {row.image: row.parallel for row in dataset.rows}
 
-    def translate(pool: Pool, target: str) -> list[str | None]:
+    def translate(pool: EvaluationPool, target: str) -> list[str | None]:
         rows = [parallel[pool.images[image]] for image in pool.image_of]
-        strange = sum(row.get(pool.lang) != text for row, text in zip(rows, pool.texts, strict=True))
-        if strange:
+        unknown = sum(row.get(pool.lang) != text for row, text in zip(rows, pool.texts, strict=True))
+        if unknown:
             raise UserError(
-                f"{strange} of {len(rows)} sentences in {pool.lang} of {dataset.path} are not among those of "
-                "`parallel`, so their translations are not known; measure parallel sentences with "
-                "--protocol parallel, or name a --translator"
+                f"{unknown} of {len(rows)} sentences in {pool.lang} of {dataset.path} are not among those of "
+                "`parallel`, so their translations are unknown; measure parallel sentences with `protocol` parallel, "
+                "or name a `translator`"
             )
         return [row.get(target) for row in rows]
 
@@ -43,24 +43,29 @@ def parallel_translations(dataset: Dataset) -> Translations:
 
 
 def machine_translations(translator: Translator) -> Translations:
-    """Each distinct sentence is translated once; an empty answer is none."""
+    """Translations by a machine; each distinct sentence is translated once, an empty result counts as none."""
 
-    def translate(pool: Pool, target: str) -> list[str | None]:
+    def translate(pool: EvaluationPool, target: str) -> list[str | None]:
         distinct = list(dict.fromkeys(pool.texts))
         if target == pool.lang:
             return [*pool.texts]
-        made = translator(distinct, pool.lang, target)
-        if len(made) != len(distinct):
-            raise ValueError(f"the translator gave {len(made)} sentences for {len(distinct)}")
-        found = dict(zip(distinct, made, strict=True))
-        return [found[text] if found[text].strip() else None for text in pool.texts]
+        results = translator(distinct, pool.lang, target)
+        if len(results) != len(distinct):
+            raise ValueError(f"the translator gave {len(results)} sentences for {len(distinct)}")
+        translation_of = dict(zip(distinct, results, strict=True))
+        return [translation_of[text] if translation_of[text].strip() else None for text in pool.texts]
 
     return translate
 
 
-def versions(pool: Pool, languages: Sequence[str], translations: Translations) -> dict[str, Version]:
-    """The pool in each of `languages` that any of its sentences can be had in; every sentence is in at least one."""
-    made: dict[str, Version] = {}
+def versions(
+    pool: EvaluationPool, languages: Sequence[str], translations: Translations
+) -> dict[str, Version]:
+    """The pool in each of `languages` that has a translation of any sentence.
+
+    Raises if a sentence has a translation in none of them.
+    """
+    by_language: dict[str, Version] = {}
     problems: list[UserError] = []
     for lang in languages:
         try:
@@ -72,29 +77,29 @@ def versions(pool: Pool, languages: Sequence[str], translations: Translations) -
         if filler is not None:
             present = np.asarray([text is not None for text in texts])
             filled = [filler if text is None else text for text in texts]
-            made[lang] = Version(replace(pool, lang=lang, texts=filled), present)
-    if not set(made) - {pool.lang}:
+            by_language[lang] = Version(replace(pool, lang=lang, texts=filled), present)
+    if not set(by_language) - {pool.lang}:
         raise (
             problems[0]
             if problems
             else UserError(f"no sentence in {pool.lang} has a translation in any of: {', '.join(languages)}")
         )
-    alone = int((~np.any([version.present for version in made.values()], axis=0)).sum())
-    if alone:
+    missing = int((~np.any([version.present for version in by_language.values()], axis=0)).sum())
+    if missing:
         raise UserError(
-            f"{alone} of {len(pool.texts)} sentences in {pool.lang} cannot be had in any of: {', '.join(made)}; "
-            "choose another translator or other languages"
+            f"{missing} of {len(pool.texts)} sentences in {pool.lang} have no translation in any of: "
+            f"{', '.join(by_language)}; choose another `translator` or other `languages`"
         )
-    return made
+    return by_language
 
 
-def translated(pool: Pool, target: str, translations: Translations) -> Pool:
-    """The pool in one other language, whole."""
+def translated(pool: EvaluationPool, target: str, translations: Translations) -> EvaluationPool:
+    """The pool in one other language; raises if a sentence has no translation."""
     texts = translations(pool, target)
     whole = [text for text in texts if text is not None]
     if len(whole) < len(texts):
         raise UserError(
             f"{len(texts) - len(whole)} of {len(texts)} sentences in {pool.lang} have no translation in {target}; "
-            "leave that language out with --lang, or choose another translator"
+            "choose other `languages` or another `translator`"
         )
     return replace(pool, lang=target, texts=whole)

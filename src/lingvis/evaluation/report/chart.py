@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+
+from lingvis.evaluation.result import LanguageScores
 
 LEFT, WIDTH, RIGHT = 64, 560, 64
 ROW, BAR, TOP = 28, 16, 24
 
 
-def bar_chart(languages: Mapping[str, Mapping[str, Any]]) -> str:
-    """One bar a language from 0 to 100, and a line where a random order would be."""
+def bar_chart(languages: Mapping[str, LanguageScores]) -> str:
+    """One bar per language from 0 to 100, and a line at the score of a random order."""
     height = TOP + ROW * len(languages) + 8
     parts = [
         f'<svg class="chart" viewBox="0 0 {LEFT + WIDTH + RIGHT} {height}" role="img" '
-        'aria-label="mR of each language, with the line of chance">'
+        'aria-label="mR of each language, and of a random order">'
     ]
     for percent in range(0, 101, 20):
         x = LEFT + WIDTH * percent / 100
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{height - 8}"/>')
         parts.append(f'<text class="axis" x="{x:.1f}" y="{TOP - 8}" text-anchor="middle">{percent}</text>')
-    for number, (lang, found) in enumerate(languages.items()):
-        parts += _bar(lang, found["mR"], found["chance"], TOP + ROW * number)
+    for number, (lang, scores) in enumerate(languages.items()):
+        parts += _bar(lang, scores.mR, scores.chance, TOP + ROW * number)
     return "\n".join([*parts, "</svg>"])
 
 

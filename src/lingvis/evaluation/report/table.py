@@ -2,57 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from lingvis.evaluation.metrics import DIRECTIONS, RECALLS
+from lingvis.evaluation.metrics import RECALLS, RetrievalScores
+from lingvis.evaluation.result import Report
 
 COLUMNS = (
     "lang",
     "images",
     "captions",
-    *(f"{way} {key}" for way in DIRECTIONS for key in RECALLS),
+    *(f"{way} {key}" for way in ("i2t", "t2i") for key in RECALLS),
     "mR",
     "rsum",
 )
-ALONE = "single mR"
+SINGLE = "single mR"
 MARK = "*"
 ZERO_SHOT = f"{MARK} zero-shot: no model was trained on this language"
 
 
-def columns(report: Mapping[str, Any]) -> list[str]:
-    """COLUMNS, and the mR of the sentences alone where queries were read in another way."""
-    return [*COLUMNS, ALONE] if "reading" in report else [*COLUMNS]
+def columns(report: Report) -> list[str]:
+    """COLUMNS, and the mR of the sentences alone where queries were translated."""
+    return [*COLUMNS] if report.reading is None else [*COLUMNS, SINGLE]
 
 
-def rows(report: Mapping[str, Any]) -> list[list[str]]:
-    """One row a language under the columns; percent with one digit, as papers print them; zero-shot ones marked."""
+def rows(report: Report) -> list[list[str]]:
+    """One row per language; percent with one digit, as papers print them; zero-shot languages are marked."""
     return [
         [
-            lang + MARK * found["zero_shot"],
-            f"{found['images']:,}",
-            f"{found['captions']:,}",
-            *(f"{found[way][key]:.1f}" for way in DIRECTIONS for key in RECALLS),
-            f"{found['mR']:.1f}",
-            f"{found['rsum']:.1f}",
-            *([_alone(found["single"])] if "reading" in report else []),
+            lang + MARK * scores.zero_shot,
+            f"{scores.images:,}",
+            f"{scores.captions:,}",
+            *(f"{direction[key]:.1f}" for direction in (scores.i2t, scores.t2i) for key in RECALLS),
+            f"{scores.mR:.1f}",
+            f"{scores.rsum:.1f}",
+            *([] if report.reading is None else [_single(scores.single)]),
         ]
-        for lang, found in report["languages"].items()
+        for lang, scores in report.languages.items()
     ]
 
 
-def _alone(single: Mapping[str, Any] | None) -> str:
-    return "" if single is None else f"{single['mR']:.1f}"
+def _single(scores: RetrievalScores | None) -> str:
+    return "" if scores is None else f"{scores.mR:.1f}"
 
 
-def conditions(report: Mapping[str, Any]) -> str:
-    """What was measured on and how: a number without this says nothing."""
-    where = f"{report['dataset']}, split {report['split']}, protocol {report['protocol']}"
-    reading = report.get("reading")
+def conditions(report: Report) -> str:
+    """The dataset, split, protocol and query method, without which a number means nothing."""
+    where = f"{report.dataset}, split {report.split}, protocol {report.protocol}"
+    reading = report.reading
     if reading is None:
         return where
     if "translated_to" in reading:
@@ -63,39 +61,39 @@ def conditions(report: Mapping[str, Any]) -> str:
     )
 
 
-def heading(report: Mapping[str, Any]) -> str:
+def heading(report: Report) -> str:
     """The model and the conditions."""
-    return f"{report['model']} on {conditions(report)}"
+    return f"{report.model} on {conditions(report)}"
 
 
-def notes(report: Mapping[str, Any]) -> list[str]:
-    """What the mark means, where a language has it."""
-    return [ZERO_SHOT] if any(found["zero_shot"] for found in report["languages"].values()) else []
+def notes(report: Report) -> list[str]:
+    """The meaning of the mark, where a language has it."""
+    return [ZERO_SHOT] if any(scores.zero_shot for scores in report.languages.values()) else []
 
 
-def summary(report: Mapping[str, Any]) -> str:
+def summary(report: Report) -> str:
     """The means over languages, the size of the model, the mark if there is one, and the tie rule, in one line."""
-    means = [f"{name} {report[name]:.1f}" for name in ("A", "HA") if report[name] is not None]
-    single = report.get("single", {})
-    means += [f"single {name} {value:.1f}" for name, value in single.items() if value is not None]
-    sizes = report["parameters"]
+    means = {"A": report.A, "HA": report.HA}
+    means |= {f"single {name}": value for name, value in (report.single or {}).items()}
+    sizes = report.parameters
     parameters = (
         f"{sizes['total'] / 1e6:.1f} M parameters "
         f"(image {sizes['image'] / 1e6:.1f}, text {sizes['text'] / 1e6:.1f})"
     )
-    return "; ".join([*means, parameters, *notes(report), report["ties"]])
+    shown = [f"{name} {value:.1f}" for name, value in means.items() if value is not None]
+    return "; ".join([*shown, parameters, *notes(report), report.ties])
 
 
-def table(report: Mapping[str, Any]) -> Table:
+def table(report: Report) -> Table:
     """A table for the terminal; headings of two lines keep it within 80 columns."""
-    made = Table(title=heading(report), caption=summary(report), box=box.SIMPLE_HEAD, padding=0)
+    shown = Table(title=heading(report), caption=summary(report), box=box.SIMPLE_HEAD, padding=0)
     for number, name in enumerate(columns(report)):
-        made.add_column(name.replace(" ", "\n"), justify="right" if number else "left", no_wrap=True)
+        shown.add_column(name.replace(" ", "\n"), justify="right" if number else "left", no_wrap=True)
     for row in rows(report):
-        made.add_row(*row)
-    return made
+        shown.add_row(*row)
+    return shown
 
 
-def print_report(report: Mapping[str, Any]) -> None:
+def print_report(report: Report) -> None:
     """Print the table."""
     Console().print(table(report))

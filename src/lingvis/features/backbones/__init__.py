@@ -1,4 +1,4 @@
-"""Picture networks: the built-in EfficientNet-Lite and adapters for timm and open_clip."""
+"""Backbones, frozen image networks: EfficientNet-Lite, and adapters for timm and open_clip."""
 
 from __future__ import annotations
 

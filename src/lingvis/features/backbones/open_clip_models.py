@@ -1,4 +1,4 @@
-"""The picture side of any open_clip model: `open_clip:ViT-B-32/laion2b_s34b_b79k`."""
+"""The image side of any open_clip model: `open_clip:ViT-B-32/laion2b_s34b_b79k`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from torch import Tensor
 
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import BACKBONES, Fit, Preprocessing
-from lingvis.features.backbones.external import load_external, probe, suggest
+from lingvis.features.backbones.external import load_external, measure_dims, square_preprocessing, suggest
 
 FITS: dict[str, Fit] = {"shortest": "crop", "squash": "squash"}
 
 
 @BACKBONES.register(
-    "open_clip:ARCH/PRETRAINED", "the picture side of an open_clip model; needs the extra lingvis[open_clip]"
+    "open_clip:ARCH/PRETRAINED", "the image side of an open_clip model; needs the extra lingvis[open_clip]"
 )
 class OpenClipBackbone:
-    """A CLIP tower: the last layer's map as cells, the embedding shared with text as the global vector."""
+    """A CLIP image tower: cells are the map of its last layer, the global vector is the embedding shared with text."""
 
     def __init__(self, network: str, *, device: torch.device, pretrained: bool = True) -> None:
         self.name, self.device = f"open_clip:{network}", device
@@ -29,27 +29,29 @@ class OpenClipBackbone:
         tags = open_clip.list_pretrained_tags_by_model(arch)
         if pretrained and tag not in tags:
             raise UserError(f"open_clip has no weights {tag!r} for {arch}; choose one of: {choices(tags)}")
-        # The weights say which activation they were trained with; open_clip itself only warns of a mismatch.
+        # The weights declare the activation they were trained with; open_clip itself only warns about a mismatch.
         quick_gelu = bool(open_clip.get_pretrained_cfg(arch, tag).get("quick_gelu", False))
         try:
             model = open_clip.create_model(
                 arch, tag if pretrained else None, force_quick_gelu=quick_gelu, pretrained_text=False
             )
-        except Exception as error:  # the loader's errors are of many kinds: no connection, no space, bad file
-            raise UserError(f"open_clip cannot load {network!r}: {error}") from error
+        except Exception as error:  # many kinds of errors: no connection, no space, bad file
+            raise UserError(
+                f"open_clip cannot load {network!r}: {error}; check the connection and the free space"
+            ) from error
         self.visual: Any = model.visual.eval().requires_grad_(False).to(device)
-        self.visual.output_tokens = False  # CoCa's tower would return its tokens too
+        self.visual.output_tokens = False  # else CoCa's tower returns its tokens too
         self.preprocessing = _preprocessing(self.visual.preprocess_cfg, self.name)
-        self.dim, self.pooled_dim = probe(self)
+        self.dim, self.pooled_dim = measure_dims(self)
 
     def cells(self, pixels: Tensor) -> Tensor:
         """[batch, 3, size, size] -> [batch, dim, rows, columns]."""
-        # CoCa's final norm belongs to its attention pool and has another width.
+        # CoCa's final norm belongs to its attention pool and has a different width.
         norm = getattr(self.visual, "attn_pool", None) is None
-        found = self.visual.forward_intermediates(
+        outputs = self.visual.forward_intermediates(
             pixels, indices=1, normalize_intermediates=norm, intermediates_only=True
         )
-        cells: Tensor = found["image_intermediates"][-1]
+        cells: Tensor = outputs["image_intermediates"][-1]
         return cells
 
     def pooled(self, pixels: Tensor) -> Tensor:
@@ -59,18 +61,7 @@ class OpenClipBackbone:
 
 
 def _preprocessing(config: dict[str, Any], name: str) -> Preprocessing:
-    """open_clip's preprocessing in our words."""
+    """Our form of open_clip's preprocessing."""
     size = config["size"]
     height, width = (size, size) if isinstance(size, int) else size
-    if height != width or config["resize_mode"] not in FITS:
-        raise UserError(
-            f"backbone {name} wants {width}x{height} pictures in resize mode {config['resize_mode']}; "
-            f"only squares in mode {' or '.join(FITS)} are supported, choose another model"
-        )
-    return Preprocessing(
-        size=height,
-        mean=tuple(config["mean"]),
-        std=tuple(config["std"]),
-        interpolation=config["interpolation"],
-        fit=FITS[config["resize_mode"]],
-    )
+    return square_preprocessing(name, (width, height), config["resize_mode"], FITS, config)

@@ -1,4 +1,4 @@
-"""Any picture network of timm, by its name there: `timm:resnet50`, `timm:vit_small_patch14_dinov2.lvd142m`."""
+"""Any image network of timm, by its name in timm: `timm:resnet50`, `timm:vit_small_patch14_dinov2.lvd142m`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import BACKBONES, Fit, Preprocessing
-from lingvis.features.backbones.external import as_map, load_external, probe, suggest
+from lingvis.features.backbones.external import (
+    as_map,
+    load_external,
+    measure_dims,
+    square_preprocessing,
+    suggest,
+)
 
 FITS: dict[str, Fit] = {"center": "crop", "squash": "squash"}
 
 
 @BACKBONES.register("timm:NAME", "any network of timm, weights downloaded; needs the extra lingvis[timm]")
 class TimmBackbone:
-    """A timm network: its last feature map or tokens as cells, its own pooling as the global vector."""
+    """A timm network: cells are its last feature map or tokens, the global vector comes from its own pooling."""
 
     def __init__(self, network: str, *, device: torch.device, pretrained: bool = True) -> None:
         self.name, self.device = f"timm:{network}", device
@@ -25,13 +31,13 @@ class TimmBackbone:
             raise UserError(f"timm has no network {network!r}{suggest(network, timm.list_models())}")
         try:
             model = timm.create_model(network, pretrained=pretrained, num_classes=0)
-        except (
-            Exception
-        ) as error:  # the loader's errors are of many kinds: no weights, no connection, no space
-            raise UserError(f"timm cannot load {network!r}: {error}") from error
+        except Exception as error:  # many kinds of errors: no weights, no connection, no space
+            raise UserError(
+                f"timm cannot load {network!r}: {error}; check the connection and the free space"
+            ) from error
         self.preprocessing = _preprocessing(timm.data.resolve_model_data_config(model), self.name)
         self.model: Any = model.eval().requires_grad_(False).to(device)
-        self.dim, self.pooled_dim = probe(self)
+        self.dim, self.pooled_dim = measure_dims(self)
 
     def cells(self, pixels: Tensor) -> Tensor:
         """[batch, 3, size, size] -> [batch, dim, rows, columns]."""
@@ -40,25 +46,14 @@ class TimmBackbone:
         return as_map(features, channels=self.model.num_features, prefix=prefix, name=self.name)
 
     def pooled(self, pixels: Tensor) -> Tensor:
-        """[batch, 3, size, size] -> [batch, pooled_dim], what the network's own classifier would see."""
+        """[batch, 3, size, size] -> [batch, pooled_dim], the input of the network's own classifier."""
         vectors: Tensor = self.model.forward_head(self.model.forward_features(pixels), pre_logits=True)
         return vectors
 
 
 def _preprocessing(config: dict[str, Any], name: str) -> Preprocessing:
-    """timm's data configuration in our words."""
+    """Our form of timm's data configuration."""
     _, height, width = config["input_size"]
-    if height != width or config["crop_mode"] not in FITS:
-        raise UserError(
-            f"backbone {name} wants {width}x{height} pictures in crop mode {config['crop_mode']}; "
-            f"only squares in mode {' or '.join(FITS)} are supported, choose another network"
-        )
-    return Preprocessing(
-        size=height,
-        mean=tuple(config["mean"]),
-        std=tuple(config["std"]),
-        interpolation=config["interpolation"],
-        fit=FITS[config["crop_mode"]],
-        # timm scales to the whole pixel below size / crop_pct, then cuts `size` out of it.
-        keep=height / int(height / config["crop_pct"]),
-    )
+    # timm scales to size / crop_pct, rounded down to whole pixels, then cuts out `size`.
+    keep = height / int(height / config["crop_pct"])
+    return square_preprocessing(name, (width, height), config["crop_mode"], FITS, config, keep=keep)

@@ -1,4 +1,4 @@
-"""Detectors: networks that look at pictures, and files that say what was seen."""
+"""Detectors: pictures -> regions with labels, by networks or from files of earlier detections."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lingvis.features.detectors import (
     tflite,
     torchvision_models,
 )
-from lingvis.features.detectors.contract import DETECTORS, Detector, Picture, load_detector
+from lingvis.features.detectors.contract import DETECTORS, Detector, DetectorPicture, load_detector
 
 __all__ = [
     "DETECTORS",
     "Detector",
-    "Picture",
+    "DetectorPicture",
     "bottom_up",
     "classifier",
     "coco",

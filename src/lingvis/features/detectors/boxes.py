@@ -1,12 +1,12 @@
-"""Numbers of boxes: overlaps, and the best box of each thing."""
+"""Arithmetic of boxes: conversions, overlaps, non-maximum suppression."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-OVERLAP = 0.45  # what YOLO's own tools use
+from lingvis.arrays import Floats, Ints
+
+OVERLAP = 0.45  # the default of YOLO's own tools
 
 
 def from_centres(boxes: Floats) -> Floats:
@@ -16,7 +16,7 @@ def from_centres(boxes: Floats) -> Floats:
 
 
 def overlaps(box: Floats, others: Floats) -> Floats:
-    """Shared area over joint area of one box with each of the others, [others]."""
+    """Intersection over union of one box with each of the others, [others]."""
     sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
     shared = np.maximum(sides, 0.0).prod(axis=1)
     areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
@@ -24,12 +24,10 @@ def overlaps(box: Floats, others: Floats) -> Floats:
     return np.asarray(shared / np.maximum(joint, 1e-9), dtype=np.float32)
 
 
-def best_boxes(
-    boxes: Floats, scores: Floats, classes: NDArray[np.int64], *, overlap: float = OVERLAP
-) -> NDArray[np.int64]:
+def best_boxes(boxes: Floats, scores: Floats, classes: Ints, *, overlap: float = OVERLAP) -> Ints:
     """Non-maximum suppression: the numbers of the boxes kept, best first.
 
-    A box goes when a better one of the same class overlaps it by more than `overlap`.
+    A box is dropped if a better one of the same class overlaps it by more than `overlap`.
     """
     left = np.argsort(-scores, kind="stable")
     kept = []

@@ -1,4 +1,4 @@
-"""What every detector offers, and the registry that finds one by name."""
+"""The contract of detectors, and their registry."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lingvis.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """What a detector gets of a picture.
+class DetectorPicture:
+    """A picture as a detector gets it.
 
-    width, height: of the upright picture. pixels: uint8 [rows, columns, 3], scaled so that the longer side is
-    the detector's `side`; of a detector that looks at no pixels, empty.
+    width, height: size of the upright picture. pixels: uint8 [rows, columns, 3], scaled so that the longer side is
+    the detector's `side`; empty for a detector that needs no pixels.
     """
 
     name: str
@@ -32,13 +32,16 @@ class Picture:
 
     @property
     def scale(self) -> float:
-        """Pixels of the upright picture for one of `pixels`."""
+        """The factor from `pixels` to pixels of the upright picture."""
         return max(self.width, self.height) / float(max(self.pixels.shape[:2]))
 
     def region(
         self, box: Sequence[float], label: str, score: float, attribute: str | None = None
     ) -> Region | None:
-        """What was seen in `box`, x0, y0, x1, y1 in pixels of the upright picture; None when it lies outside."""
+        """A region, clipped to the picture; box: x0, y0, x1, y1 in pixels of the upright picture.
+
+        None for a box that lies outside the picture.
+        """
         limits = (self.width, self.height, self.width, self.height)
         x0, y0, x1, y1 = (
             round(min(max(float(v), 0.0), float(most)), 1) for v, most in zip(box, limits, strict=True)
@@ -50,18 +53,18 @@ class Picture:
 
 @runtime_checkable
 class Detector(Protocol):
-    """Says what is where in pictures.
+    """Finds regions in pictures.
 
-    name: what it was called by. made_of: digests of its files, so that other weights are told apart.
-    side: how many pixels of the longer side it looks at; 0 when it reads a file and looks at none.
+    name: the name it was loaded by. made_of: digests of its files, which distinguish other weights.
+    side: number of pixels of the longer side that it needs; 0 if it reads a file and needs no pixels.
     """
 
     name: str
     made_of: tuple[str, ...]
     side: int
 
-    def detect(self, pictures: Sequence[Picture]) -> Sequence[list[Region] | BrokenPicture]:
-        """All regions of each picture, in any order and of any score."""
+    def detect(self, pictures: Sequence[DetectorPicture]) -> Sequence[list[Region] | BrokenPicture]:
+        """All regions of each picture, in any order and with any score."""
         ...
 
 
@@ -72,27 +75,27 @@ DETECTORS: Registry[Callable[..., Detector]] = Registry("detector")
 def load_detector(name: str, *, labels: Path | None = None, images: Sequence[str] = ()) -> Detector:
     """Build the detector called `name`, such as tflite:model.tflite; nothing is downloaded.
 
-    labels: a file with the names of its classes. images: the names of the pictures it will be asked about.
+    labels: a file with its class names. images: the names of all pictures that it will get.
     """
     prefix, _, rest = name.partition(":")
     entry = next((entry for entry in DETECTORS if entry.name.partition(":")[0] == prefix), None)
     if entry is None:
         raise UserError(f"unknown detector {name!r}; choose one of: {choices(DETECTORS.names())}")
     if not rest:
-        raise UserError(f"detector {name!r} lacks what it works with; write it as {entry.name}")
+        raise UserError(f"detector {name!r} is incomplete; write it as {entry.name}")
     return entry.factory(rest, labels=labels, images=images)
 
 
-def existing(file: str, what: str) -> Path:
-    """The path of a file that must be there."""
+def require_file(file: str, what: str) -> Path:
+    """The path of a file; raises if it does not exist."""
     path = Path(file)
     if not path.is_file():
-        raise UserError(f"no {what} at {path}; name a file that exists, nothing is downloaded")
+        raise UserError(f"no {what} at {path}; name an existing file, since nothing is downloaded")
     return path
 
 
-def needed(module: str, detector: str, *, install: str = "'lingvis[detectors]'") -> Any:
-    """Import the library of a detector, or say how to get it."""
+def require_library(module: str, detector: str, *, install: str = "'lingvis[detectors]'") -> Any:
+    """Import the library of a detector; raises with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Which picture a file of detections speaks of."""
+"""Which picture of the dataset an entry in a file of detections belongs to."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from pathlib import PurePosixPath
 
 from lingvis.errors import UserError
 
-# The digits at the end of a hash are no number of a picture.
+# A picture's number stands alone or after _ or -; digits at the end of a hash are no number.
 _NUMBER = re.compile(r"(?:^|[_-])(\d+)$")
 
 
 class PictureIds:
-    """Finds pictures by the names that files give them: a path, a file name, or the number it ends in.
+    """Finds pictures by the names that files use for them: a path, a file name, or the number that it ends in.
 
-    COCO_val2014_000000391895.jpg is 391895 in COCO's files. What fits two pictures finds none.
+    COCO_val2014_000000391895.jpg is 391895 in COCO's files. An ambiguous name finds no picture.
     """
 
     def __init__(self, images: Sequence[str]) -> None:
         self.images = images
-        self._found: dict[str, str | None] = {}
+        self._images: dict[str, str | None] = {}  # None for an ambiguous name
         # A full name always wins over a part of another one.
         for spelling in (_whole, _file, _stem, _number):
             new: dict[str, str | None] = {}
             for image in images:
                 key = spelling(image)
-                if key is not None and key not in self._found:
+                if key is not None and key not in self._images:
                     new[key] = None if key in new else image
-            self._found |= new
+            self._images |= new
 
-    def find(self, given: str | int) -> str | None:
-        """The picture that `given` means."""
-        text = str(given)
+    def find(self, identifier: str | int) -> str | None:
+        """The picture that an identifier of a file stands for, None if there is none."""
+        text = str(identifier)
         number = str(int(text)) if text.isdecimal() else None
         for key in (text, _file(text), _stem(text), number):
-            if key is not None and self._found.get(key) is not None:
-                return self._found[key]
+            if key is not None and self._images.get(key) is not None:
+                return self._images[key]
         return None
 
     def none_found(self, file: object, example: object) -> UserError:
-        """What to say when a file speaks of none of the pictures."""
+        """The error for a file that names none of the pictures."""
         return UserError(
-            f"{file} names none of the {len(self.images)} pictures; it speaks of {example}, the dataset has "
-            f"{self.images[0] if self.images else 'none'}; is it the file of another dataset?"
+            f"{file} names none of the {len(self.images)} pictures: it has {example}, the dataset has "
+            f"{self.images[0] if self.images else 'none'}; use the file of this dataset"
         )
 
 
@@ -60,5 +60,5 @@ def _stem(name: str) -> str:
 
 
 def _number(name: str) -> str | None:
-    found = _NUMBER.search(_stem(name))
-    return str(int(found.group(1))) if found else None
+    match = _NUMBER.search(_stem(name))
+    return str(int(match.group(1))) if match else None

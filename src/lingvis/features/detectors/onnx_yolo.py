@@ -1,4 +1,4 @@
-"""YOLO networks in ONNX files, with the outputs of version 5, of version 8 and its like, or final boxes."""
+"""YOLO networks in ONNX files, with outputs like version 5, like version 8 and later, or with final boxes."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.data.rows import Region
 from lingvis.errors import UserError
-from lingvis.features.detectors.boxes import Floats, best_boxes, from_centres
-from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
+from lingvis.features.detectors.boxes import best_boxes, from_centres
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, require_file, require_library
 from lingvis.features.detectors.labels import read_labels
-from lingvis.features.detectors.looking import squares
-from lingvis.features.manifest import checksum
+from lingvis.features.detectors.pixels import squares
+from lingvis.files import checksum
 
 USUAL_SIDE = 640
-FAINT = 0.001  # YOLO gives thousands of boxes a picture; nobody asks for those below this score
+FAINT = 0.001  # YOLO returns thousands of boxes per picture; those below this score are useless
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
 @DETECTORS.register("onnx:FILE", "a YOLO network as exported by its tools, the class names inside the file")
 class OnnxDetector:
-    """Pictures through a .onnx file, as many at a time as it takes."""
+    """Runs pictures through a .onnx file, as many at a time as it takes."""
 
     def __init__(self, file: str, *, labels: Path | None, images: Sequence[str]) -> None:
-        path = existing(file, "ONNX model")
+        path = require_file(file, "ONNX model")
         self.name = f"onnx:{path.name}"
-        runtime = needed("onnxruntime", self.name)
+        runtime = require_library("onnxruntime", self.name)
         try:
             self.session: Any = runtime.InferenceSession(
                 str(path), providers=runtime.get_available_providers()
             )
-        except Exception as error:  # the library has a class of errors for each way to fail
+        except Exception as error:  # the library has many unrelated classes of errors
             raise UserError(
-                f"{path} cannot be loaded: {error}; give an ONNX model of a YOLO network"
+                f"{path} cannot be loaded: {error}; name an ONNX model of a YOLO network"
             ) from error
-        notes = self.session.get_modelmeta().custom_metadata_map
-        self.labels = read_labels(labels) if labels else _labels_inside(path, notes)
+        metadata = self.session.get_modelmeta().custom_metadata_map
+        self.labels = read_labels(labels) if labels else _labels_inside(path, metadata)
         self.made_of = (checksum(path), *([checksum(labels)] if labels else []))
         self.input = self.session.get_inputs()[0]
         shape = self.input.shape
@@ -49,23 +49,23 @@ class OnnxDetector:
                 f"{path} takes {shape} of {self.input.type}; only networks that take floats [pictures, 3, side, side] "
                 f"are supported, export it for squares"
             )
-        self.together, self.side = self.input.shape[0], _side(self.input.shape, notes)
+        self.batch_size, self.side = self.input.shape[0], _side(self.input.shape, metadata)
 
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The regions of each picture."""
         pixels = squares(list(pictures), self.side).transpose(0, 3, 1, 2)
         values = (pixels / np.float32(255)).astype(TYPES[self.input.type])
-        # A file made for one picture at a time says so; a name instead of a number means any.
-        step = self.together if isinstance(self.together, int) else len(pictures)
+        # A fixed batch size is a number; a name instead means any size.
+        step = self.batch_size if isinstance(self.batch_size, int) else len(pictures)
         outputs: list[Floats] = []
         for start in range(0, len(values), step):
-            given = values[start : start + step]
-            filled = np.concatenate([given, np.zeros((step - len(given), *given.shape[1:]), given.dtype)])
-            (output, *_) = self.session.run(None, {self.input.name: filled})
-            outputs += list(output[: len(given)].astype(np.float32))
+            batch = values[start : start + step]
+            padded = np.concatenate([batch, np.zeros((step - len(batch), *batch.shape[1:]), batch.dtype)])
+            (output, *_) = self.session.run(None, {self.input.name: padded})
+            outputs += list(output[: len(batch)].astype(np.float32))
         return [self._regions(*pair) for pair in zip(pictures, outputs, strict=True)]
 
-    def _regions(self, picture: Picture, output: Floats) -> list[Region]:
+    def _regions(self, picture: DetectorPicture, output: Floats) -> list[Region]:
         boxes, scores, classes = read_output(output, 1 + max(self.labels))
         regions = [
             picture.region(boxes[n] * picture.scale, self.labels[int(classes[n])], scores[n])
@@ -75,39 +75,39 @@ class OnnxDetector:
         return [region for region in regions if region is not None]
 
 
-def read_output(output: Floats, classes: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """What a network gives for one picture -> boxes [n, 4] in its pixels, scores [n], classes [n].
+def read_output(output: Floats, classes: int) -> tuple[Floats, Floats, Ints]:
+    """The output of a network for one picture -> boxes [n, 4] in its pixels, scores [n], classes [n].
 
-    Version 8 and later: [4 + classes, anchors]; version 5: [anchors, 5 + classes], the fifth value tells whether
-    there is anything at all; networks without suppression: [boxes, 6], final.
+    Version 8 and later: [4 + classes, anchors]; version 5: [anchors, 5 + classes], the fifth value is the score of
+    any object at all; networks that need no suppression: [boxes, 6], final.
     """
     if output.ndim == 2 and output.shape[0] == 4 + classes:
         output = output.T
     if output.ndim == 2 and output.shape[1] == 4 + classes:
-        each = output[:, 4:]
+        class_scores = output[:, 4:]
     elif output.ndim == 2 and output.shape[1] == 5 + classes:
-        each = output[:, 5:] * output[:, 4:5]
+        class_scores = output[:, 5:] * output[:, 4:5]
     elif output.ndim == 2 and output.shape[1] == 6:
         return output[:, :4], output[:, 4], output[:, 5].astype(np.int64)
     else:
         raise UserError(
-            f"the network gives {list(output.shape)} values a picture, which fits no YOLO of {classes} classes; "
-            f"give the names of all its classes with --labels"
+            f"the network returns {list(output.shape)} values per picture, which matches no YOLO of {classes} classes; "
+            f"name a file with all its class names as labels"
         )
-    scores, numbers = each.max(axis=1), each.argmax(axis=1)
+    scores, numbers = class_scores.max(axis=1), class_scores.argmax(axis=1)
     likely = scores > FAINT
     boxes, scores, numbers = from_centres(output[likely, :4]), scores[likely], numbers[likely]
     kept = best_boxes(boxes, scores, numbers)
     return boxes[kept], scores[kept], numbers[kept]
 
 
-def _labels_inside(path: Path, notes: dict[str, str]) -> dict[int, str]:
-    """The names that YOLO's exporter writes into the file, as a Python dictionary."""
+def _labels_inside(path: Path, metadata: dict[str, str]) -> dict[int, str]:
+    """The class names that YOLO's exporter writes into the file, as the text of a Python dictionary."""
     try:
-        return {int(number): str(name) for number, name in ast.literal_eval(notes["names"]).items()}
+        return {int(number): str(name) for number, name in ast.literal_eval(metadata["names"]).items()}
     except (KeyError, ValueError, SyntaxError, AttributeError) as error:
         raise UserError(
-            f"{path} has no names of classes inside; give them with --labels, one a line"
+            f"{path} contains no class names; name a file with one name per line as labels"
         ) from error
 
 
@@ -115,10 +115,10 @@ def _oblong(sides: Sequence[int | str | None]) -> bool:
     return all(isinstance(side, int) for side in sides) and len(set(sides)) > 1
 
 
-def _side(shape: Sequence[int | str | None], notes: dict[str, str]) -> int:
-    """The side of the square it looks at; where any will do, what its exporter noted."""
+def _side(shape: Sequence[int | str | None], metadata: dict[str, str]) -> int:
+    """The side of the square that the network takes; if it takes any, the one that its exporter recorded."""
     sides = [n for n in shape[2:] if isinstance(n, int)]
     if sides:
         return max(sides)
-    noted = ast.literal_eval(notes["imgsz"]) if "imgsz" in notes else [USUAL_SIDE]
-    return int(max(noted))
+    recorded = ast.literal_eval(metadata["imgsz"]) if "imgsz" in metadata else [USUAL_SIDE]
+    return int(max(recorded))

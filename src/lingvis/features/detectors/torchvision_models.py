@@ -1,4 +1,4 @@
-"""torchvision's Faster R-CNN networks, from weights that the user has."""
+"""Faster R-CNN networks of torchvision, with weights from the user's files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import torch
 from lingvis.data.rows import Region
 from lingvis.device import choose_device
 from lingvis.errors import UserError
-from lingvis.features.detectors.contract import DETECTORS, Picture, existing, needed
-from lingvis.features.detectors.labels import listed, read_labels
-from lingvis.features.manifest import checksum
+from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, require_file, require_library
+from lingvis.features.detectors.labels import labels_by_number, read_labels
+from lingvis.files import checksum
 
 NETWORKS = (
     "fasterrcnn_resnet50_fpn_v2",
@@ -26,34 +26,34 @@ NETWORKS = (
 
 @DETECTORS.register("torchvision:FILE", "Faster R-CNN of torchvision, weights as torchvision publishes them")
 class TorchvisionDetector:
-    """The Faster R-CNN whose weights the file holds."""
+    """The Faster R-CNN whose weights are in the file."""
 
-    side = 1333  # the longest that these networks look at
+    side = 1333  # the longest side that these networks take
 
     def __init__(self, file: str, *, labels: Path | None, images: Sequence[str]) -> None:
-        path = existing(file, "weights")
+        path = require_file(file, "weights")
         self.name, self.device = f"torchvision:{path.name}", choose_device(None)
-        models = needed("torchvision.models", self.name, install="torchvision")
+        models = require_library("torchvision.models", self.name, install="torchvision")
         try:
             weights = torch.load(path, map_location="cpu", weights_only=True)
         except (RuntimeError, UnpicklingError, EOFError) as error:
-            raise UserError(f"{path} holds no weights: {error}; give a .pth file of torchvision") from error
+            raise UserError(f"{path} holds no weights: {error}; name a .pth file of torchvision") from error
         name, network = _network(models.detection, weights, path)
         self.network: Any = network.eval().requires_grad_(False).to(self.device)
         categories = models.get_model_weights(name).DEFAULT.meta["categories"]
-        self.labels = read_labels(labels) if labels else listed(categories)
+        self.labels = read_labels(labels) if labels else labels_by_number(categories)
         self.made_of = (checksum(path), *([checksum(labels)] if labels else []))
 
     @torch.inference_mode()
-    def detect(self, pictures: Sequence[Picture]) -> list[list[Region]]:
+    def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The regions of each picture."""
         inputs = [
             torch.tensor(picture.pixels, device=self.device).permute(2, 0, 1) / 255 for picture in pictures
         ]
         return [self._regions(*pair) for pair in zip(pictures, self.network(inputs), strict=True)]
 
-    def _regions(self, picture: Picture, found: dict[str, torch.Tensor]) -> list[Region]:
-        boxes, classes, scores = (found[key].cpu() for key in ("boxes", "labels", "scores"))
+    def _regions(self, picture: DetectorPicture, output: dict[str, torch.Tensor]) -> list[Region]:
+        boxes, classes, scores = (output[key].cpu() for key in ("boxes", "labels", "scores"))
         rows = zip((boxes * picture.scale).tolist(), classes.tolist(), scores.tolist(), strict=True)
         regions = [
             picture.region(box, self.labels[number], score)
@@ -64,7 +64,7 @@ class TorchvisionDetector:
 
 
 def _network(detection: Any, weights: Any, path: Path) -> tuple[str, Any]:
-    """The network that these weights belong to, with them in it."""
+    """The name of the network that the weights belong to, and the network with them."""
     predictor = weights.get("roi_heads.box_predictor.cls_score.weight") if isinstance(weights, dict) else None
     classes = 0 if predictor is None else len(predictor)
     for name in NETWORKS if classes else ():
@@ -76,5 +76,5 @@ def _network(detection: Any, weights: Any, path: Path) -> tuple[str, Any]:
                 continue
             return name, network
     raise UserError(
-        f"the weights in {path} are those of no network here; give the file of one of: {', '.join(NETWORKS)}"
+        f"the weights in {path} belong to no known network; name a file of one of: {', '.join(NETWORKS)}"
     )

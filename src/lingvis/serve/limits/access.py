@@ -1,4 +1,4 @@
-"""Who may ask: the token, or a cookie given for it."""
+"""Access control: the token, or a session cookie that stands for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-SESSIONS = 1000  # the oldest is forgotten for one more
+SESSIONS = 1000  # beyond that, the oldest is forgotten
 MAX_AGE = 30 * 24 * 3600
 
 _bearer = HTTPBearer(
@@ -23,7 +23,7 @@ _bearer = HTTPBearer(
 
 
 class Access:
-    """Holds the token and the sessions. Cookies know no ports: `collection` tells servers of one host apart."""
+    """Holds the token and the sessions. Cookies ignore ports, so `collection` distinguishes the servers of one host."""
 
     def __init__(self, token: str | None, collection: str) -> None:
         self._token = token.encode() if token is not None else None
@@ -31,17 +31,17 @@ class Access:
         self.cookie = "lingvis_" + hashlib.sha256(collection.encode(errors="replace")).hexdigest()[:8]
 
     def knows(self, token: str) -> bool:
-        """Whether it is the token; how long that takes tells nothing about it."""
+        """Return whether it is the token, in constant time."""
         return self._token is None or hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
 
     def allows(self, request: Request, token: str | None) -> bool:
-        """Whether a request may be answered."""
+        """Return whether a request may be answered."""
         if self._token is None or (token is not None and self.knows(token)):
             return True
         return _digest(request.cookies.get(self.cookie, "")) in self._sessions
 
     def start(self, request: Request, response: Response) -> None:
-        """Give a cookie that stands for the token, until the server ends."""
+        """Set a cookie that stands for the token, until the server ends."""
         session = secrets.token_urlsafe(32)
         self._sessions[_digest(session)] = None
         if len(self._sessions) > SESSIONS:
@@ -65,7 +65,7 @@ class Access:
 def allowed(
     request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> None:
-    """Refuse whoever has neither token nor cookie."""
+    """Raise 401 for a request with neither token nor cookie."""
     access: Access = request.app.state.server.access
     if not access.allows(request, given.credentials if given is not None else None):
         raise HTTPException(
@@ -76,5 +76,5 @@ def allowed(
 
 
 def _digest(session: str) -> bytes:
-    """Looked up instead of the cookie itself, so that timing tells nothing."""
+    """Return a hash to look up instead of the cookie itself, so that timing reveals nothing."""
     return hashlib.sha256(session.encode(errors="replace")).digest()

@@ -1,4 +1,4 @@
-"""Requests that are refused before anybody looks at what they ask for."""
+"""Requests that are refused before they reach a route."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lingvis.serve.limits.places import BUSY, LATER, Places
+from lingvis.serve.limits.slots import BUSY, LATER, Slots
 
 READING = {"GET", "HEAD", "OPTIONS"}
-CROWDED = "crowded"  # by this the protocol tells of a connection that is one too many
+CROWDED = "crowded"  # the protocol marks a connection beyond its limit with this
 
 
 class Gate:
-    """Refuses other names of this server, requests made by pages of others, addresses that are not UTF-8, and more
-    requests at once than there are places for.
+    """Refuses other names of this server, requests made by pages of other sites, addresses that are not UTF-8, and more
+    requests at once than there are slots for.
 
-    hosts: the names that are right. A page elsewhere may point its own name at 127.0.0.1 (DNS rebinding) and so
-    pass for a page of this server; the Host header still tells.
+    hosts: the allowed names. A page elsewhere may point its own name at 127.0.0.1 (DNS rebinding) to pass for a page of
+    this server; the Host header still shows its name.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None, requests: int) -> None:
         self._app, self._hosts = app, hosts
-        self._places = Places(requests)
+        self._slots = Slots(requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -35,11 +35,11 @@ class Gate:
         elif (refusal := self._refusal(scope)) is not None:
             status, sentence = refusal
             await JSONResponse({"error": sentence}, status)(scope, receive, send)
-        elif self._places.take():
+        elif self._slots.take():
             try:
                 await self._app(scope, receive, send)
             finally:
-                self._places.leave()
+                self._slots.release()
         else:
             await JSONResponse({"error": BUSY}, 429, headers=LATER)(scope, receive, send)
 
@@ -65,16 +65,16 @@ class Gate:
 
 
 def _own_page(headers: Headers) -> bool:
-    """Whether no browser says that the page of another site is behind a request."""
+    """Return whether no browser header says that a page of another site made the request."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site is not None:  # set by the browser alone, and right behind a proxy too
+    if site is not None:  # only the browser sets it, and it is right behind a proxy, too
         return site in ("same-origin", "none")
-    # No page can set the forwarded host without asking this server first, which never agrees.
+    # No page can set the forwarded host without asking this server first (CORS), which never agrees.
     own = {headers.get("host", "").lower(), headers.get("x-forwarded-host", "").lower()}
     return origin is None or urlsplit(origin).netloc.lower() in own - {""}
 
 
 def _name(host: str) -> str:
-    """The Host header without its port."""
+    """Return the Host header without its port."""
     name = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
     return name.lower()

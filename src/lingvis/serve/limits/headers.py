@@ -1,4 +1,4 @@
-"""Headers of every answer: what a browser may do with it."""
+"""Security headers of every answer."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SECURITY = {
 
 
 class SecurityHeaders:
-    """Sets them; what says nothing about caching is not to be kept."""
+    """Sets the headers; an answer without a caching rule is not cached."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def dressed(message: Message) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        await self._app(scope, receive, dressed)
+        await self._app(scope, receive, with_headers)

@@ -1,4 +1,4 @@
-"""HTTP connections that may not be kept waiting: uvicorn's own has no limits for slow clients."""
+"""HTTP connections with limits for slow clients, which uvicorn's own protocol does not have."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from lingvis.serve.limits.gate import CROWDED
 from lingvis.serve.limits.headers import SECURITY
 
 CONNECTIONS = 500
-HEAD_SECONDS = 10.0  # for the head of a request, from the connection or the last answer on
-READ_SECONDS = 60.0  # for taking some of an answer
-HEAD_BYTES = 256 * 1024  # all texts of a question, escaped
+HEAD_SECONDS = 10.0  # for the head of a request, since the connection or the last answer
+READ_SECONDS = 60.0  # for reading some of an answer
+HEAD_BYTES = 256 * 1024  # all texts of a query, escaped
 
 
-class PatientProtocol(H11Protocol):
-    """Cuts clients that send no request or take no answer, marks connections that are too many, and refuses in JSON
-    what is not HTTP."""
+class LimitedProtocol(H11Protocol):
+    """Cuts off clients that send no request or read no answer, marks connections beyond the limit, and answers in JSON
+    if a request is not HTTP."""
 
     _head: asyncio.TimerHandle | None = None
-    _taking: asyncio.TimerHandle | None = None
+    _reading: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -35,7 +35,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         _cancel(self._head)
-        _cancel(self._taking)
+        _cancel(self._reading)
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
@@ -49,11 +49,11 @@ class PatientProtocol(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._taking = self.loop.call_later(READ_SECONDS, self.transport.abort)
+        self._reading = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        _cancel(self._taking)
+        _cancel(self._reading)
 
     def send_400_response(self, msg: str) -> None:
         error: Any = sys.exc_info()[1]

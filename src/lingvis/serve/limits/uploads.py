@@ -1,4 +1,4 @@
-"""Bodies of requests: read as far as they may go, and looked at before anything is decoded."""
+"""Bodies of requests: read up to a limit, and checked before anything is decoded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
-from lingvis.data.formats import open_picture
-from lingvis.serve.questions import PictureQuestion
+from lingvis.data.images import open_image
+from lingvis.serve.queries import PictureQuery
 from lingvis.serve.settings import QUERIES
 
 FIELD_BYTES = 20_000
@@ -23,7 +23,7 @@ FIELDS = QUERIES + 20
 
 
 async def read_body(request: Request, *, limit: int, seconds: float) -> AsyncGenerator[bytes]:
-    """The parts of a body as they come; 413 beyond the limit, 408 when it takes too long."""
+    """Yield the parts of a body as they come; 413 beyond the limit, 408 if it takes too long."""
     too_large = HTTPException(413, f"the request is larger than {limit} bytes; send less")
     if int(request.headers.get("content-length", 0)) > limit:
         raise too_large
@@ -38,11 +38,11 @@ async def read_body(request: Request, *, limit: int, seconds: float) -> AsyncGen
     except TimeoutError as error:
         raise HTTPException(408, f"the request was not sent within {seconds:g} seconds") from error
     except ClientDisconnect as error:
-        raise HTTPException(400, "the request was broken off") from error
+        raise HTTPException(400, "the request was interrupted") from error
 
 
-async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[PictureQuestion, UploadFile]:
-    """The fields of a question and its picture, which the caller closes."""
+async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[PictureQuery, UploadFile]:
+    """Return the fields of a query and its picture, which the caller closes."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
         raise HTTPException(415, "send the picture as multipart/form-data, in the field image")
     body = read_body(request, limit=limit + FIELDS * FIELD_BYTES, seconds=seconds)
@@ -60,7 +60,7 @@ async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[Pi
             raise HTTPException(422, "the field image is missing; send a picture in it")
         if image.size is not None and image.size > limit:
             raise HTTPException(413, f"the picture is larger than {limit} bytes; send a smaller one")
-        return PictureQuestion.model_validate(fields), image
+        return PictureQuery.model_validate(fields), image
     except ValidationError as error:
         await form.close()
         raise RequestValidationError(error.errors()) from error
@@ -70,17 +70,18 @@ async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[Pi
 
 
 def check_picture(file: BinaryIO, *, pixels: int) -> None:
-    """Refuse what is no picture, or one that would fill the memory."""
+    """Raise if the file is no picture, or has too many pixels."""
     too_many = HTTPException(413, f"the picture has more than {pixels:,} pixels; send a smaller one")
     try:
-        with open_picture(file) as image:
+        with open_image(file) as image:
             if image.width * image.height > pixels:
                 raise too_many
     except Image.DecompressionBombError as error:
         raise too_many from error
     except UnidentifiedImageError as error:
         raise HTTPException(
-            415, "the file is not a picture of a known format; send a JPEG, PNG, WebP, GIF, BMP, TIFF or HEIC"
+            415,
+            "the file is not a picture of a known format; send a JPEG, PNG, WebP, GIF, BMP, TIFF, HEIC or AVIF",
         ) from error
     except (OSError, ValueError, SyntaxError, EOFError) as error:
         raise HTTPException(422, "the picture is damaged; send another one") from error

@@ -1,43 +1,60 @@
-"""Threads for what would hold up the event loop, with a short queue before them."""
+"""Threads for work that would block the event loop, with a short queue before them."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from starlette.exceptions import HTTPException
 
-from lingvis.serve.limits.places import Places, busy
+from lingvis.serve.limits.slots import Slots, busy
 
 T = TypeVar("T")
 
 
-class Workers:
-    """Runs `threads` functions at once and lets `waiting` more wait; what is still not done in time is given up."""
+class WorkerThreads:
+    """Runs `threads` functions at once and lets `waiting` more wait; a function that takes too long is given up.
 
-    def __init__(self, name: str, *, threads: int, waiting: int, seconds: float) -> None:
+    observe: called with the seconds that a function took, without its time in the queue.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        threads: int,
+        waiting: int,
+        seconds: float,
+        observe: Callable[[float], None] | None = None,
+    ) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._places, self._seconds = Places(threads + waiting), seconds
+        self._slots, self._seconds = Slots(threads + waiting), seconds
+        self._observe = observe
 
     def check(self) -> None:
-        """Refuse now what could not be run anyway."""
-        self._places.check()
+        """Raise 429 if nothing more can be queued."""
+        self._slots.check()
 
-    async def run(self, function: Callable[[], T]) -> T:
-        """The function's result; 429 when too many wait, 503 when it takes too long."""
-        if not self._places.take():
+    async def run(self, function: Callable[..., T], *args: object) -> T:
+        """Return function(*args); 429 if too many wait, 503 if it takes too long."""
+        return (await self.run_timed(function, *args))[1]
+
+    async def run_timed(self, function: Callable[..., T], *args: object) -> tuple[float, T]:
+        """Like `run`, with the seconds that the function took."""
+        if not self._slots.take():
             raise busy()
-        future = self._pool.submit(function)
-        # The place is free when the thread is: a function that was given up still runs to its end.
-        future.add_done_callback(self._leave)
+        future = self._pool.submit(self._timed, function, *args)
+        # The slot is free when the thread is: a function that was given up still runs to its end.
+        future.add_done_callback(self._release)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self._seconds)
         except TimeoutError as error:
             raise HTTPException(
                 503,
-                f"no answer was found within {self._seconds:g} seconds; ask again later",
+                f"there was no answer within {self._seconds:g} seconds; ask again later",
                 headers={"Retry-After": "5"},
             ) from error
 
@@ -45,5 +62,13 @@ class Workers:
         """Drop what waits."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _leave(self, _: Future[T]) -> None:
-        self._places.leave()
+    def _timed(self, function: Callable[..., T], *args: object) -> tuple[float, T]:
+        start = time.perf_counter()
+        result = function(*args)
+        seconds = time.perf_counter() - start
+        if self._observe is not None:
+            self._observe(seconds)
+        return seconds, result
+
+    def _release(self, _: Future[tuple[float, T]]) -> None:
+        self._slots.release()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -12,11 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lingvis import __version__
-from lingvis.serve.answers import CollectionAnswer, ErrorAnswer, HealthAnswer
+from lingvis.serve.answers import CollectionAnswer, ErrorAnswer, HealthAnswer, LimitsAnswer
 from lingvis.serve.limits.access import allowed
 from lingvis.serve.limits.uploads import read_body
-from lingvis.serve.server import Here
-from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS
+from lingvis.serve.server import ServerOfRequest
 
 TOKEN_BYTES = 4096
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
@@ -28,39 +26,25 @@ BODY = {"required": True, "content": {"application/json": {"schema": _TOKEN}}}
 router = APIRouter(tags=["server"])
 
 
-@router.get("/api/health", summary="Whether the server runs", response_model=HealthAnswer)
-async def health() -> dict[str, str]:
+@router.get("/api/health", summary="Whether the server runs")
+async def health() -> HealthAnswer:
     """Needs no token."""
-    return {"status": "ok", "version": __version__}
+    return HealthAnswer(status="ok", version=__version__)
 
 
 @router.get(
     "/api/collection",
     summary="Numbers of the collection",
-    response_model=CollectionAnswer,
     responses=REFUSED,
     dependencies=[Depends(allowed)],
 )
-async def collection(server: Here) -> dict[str, Any]:
-    """What there is to search, in which languages, and within which limits."""
+async def collection(server: ServerOfRequest) -> CollectionAnswer:
+    """The size of the collection, the languages of its model, and the limits of a query."""
     numbers = await server.reads.run(server.engine.statistics)
     model, languages, dim = await server.reads.run(server.engine.model)
-    return {
-        **asdict(numbers),
-        "first": numbers.first.isoformat() if numbers.first is not None else None,
-        "last": numbers.last.isoformat() if numbers.last is not None else None,
-        "model": model,
-        "languages": languages,
-        "dim": dim,
-        "limits": {
-            "query_characters": QUERY_CHARACTERS,
-            "queries": QUERIES,
-            "k": RESULTS,
-            "offset": OFFSET,
-            "upload_bytes": server.settings.upload_bytes,
-            "pixels": server.settings.pixels,
-        },
-    }
+    return CollectionAnswer.of(
+        numbers, model=model, languages=list(languages), dim=dim, limits=LimitsAnswer.of(server.settings)
+    )
 
 
 @router.post(
@@ -70,7 +54,7 @@ async def collection(server: Here) -> dict[str, Any]:
     responses={**REFUSED, 422: {"model": ErrorAnswer, "description": "The body holds no token."}},
     openapi_extra={"requestBody": BODY},
 )
-async def start_session(server: Here, request: Request) -> Response:
+async def start_session(server: ServerOfRequest, request: Request) -> Response:
     """For browsers, which should not keep the token itself."""
     parts = [part async for part in read_body(request, limit=TOKEN_BYTES, seconds=10)]
     try:
@@ -89,8 +73,8 @@ async def start_session(server: Here, request: Request) -> Response:
 
 
 @router.delete("/api/session", summary="Forget the cookie", status_code=204)
-async def end_session(server: Here, request: Request) -> Response:
-    """The cookie is worth nothing from now on."""
+async def end_session(server: ServerOfRequest, request: Request) -> Response:
+    """The cookie is no longer valid."""
     response = Response(status_code=204)
     server.access.end(request, response)
     return response
@@ -103,7 +87,7 @@ async def end_session(server: Here, request: Request) -> Response:
     responses={**REFUSED, 200: {"content": {"text/plain": {}}}},
     dependencies=[Depends(allowed)],
 )
-async def metrics(server: Here) -> Response:
+async def metrics(server: ServerOfRequest) -> Response:
     """Requests, times, pictures."""
     numbers = await server.reads.run(server.engine.statistics)
     server.metrics.pictures.set(numbers.pictures)

@@ -1,10 +1,9 @@
-"""Routes of single pictures: what is known of them, their thumbnails, their files."""
+"""Routes of single pictures: what is stored about them, their thumbnails, their files."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
@@ -19,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from lingvis.serve.answers import ErrorAnswer, ItemAnswer
 from lingvis.serve.files import SHOWN, OpenPicture, as_jpeg, open_file
 from lingvis.serve.limits.access import allowed
-from lingvis.serve.server import Here
+from lingvis.serve.server import ServerOfRequest
 
 CHUNK = 256 * 1024
 DAY = "private, max-age=86400"
@@ -45,17 +44,16 @@ router = APIRouter(
 )
 
 
-@router.get("", summary="What is known of a picture", response_model=ItemAnswer)
-async def item(server: Here, id: Id) -> dict[str, Any]:
+@router.get("", summary="What is stored about a picture")
+async def item(server: ServerOfRequest, id: Id) -> ItemAnswer:
     """A picture without its pixels."""
-    entry = await server.reads.run(lambda: server.engine.entry(id))
-    return {**asdict(entry), "date": entry.date.isoformat()}
+    return ItemAnswer.of(await server.reads.run(server.engine.info, id))
 
 
 @router.get("/thumbnail", summary="A small JPEG", response_class=Response, responses=PICTURE)
-async def thumbnail(server: Here, id: Id, request: Request, v: Version = None) -> Response:
+async def thumbnail(server: ServerOfRequest, id: Id, request: Request, v: Version = None) -> Response:
     """The picture with sides of at most 320 pixels."""
-    small = await server.reads.run(lambda: server.engine.thumbnail(id))
+    small = await server.reads.run(server.engine.thumbnail, id)
     mark = f'"{hashlib.sha256(small).hexdigest()[:32]}"'
     cache = DAY if v else ASK_FIRST  # the id stays when the picture is replaced
     return _unless_known(request, mark, cache) or Response(
@@ -64,42 +62,44 @@ async def thumbnail(server: Here, id: Id, request: Request, v: Version = None) -
 
 
 @router.get("/picture", summary="The picture itself", response_class=Response, responses=PICTURE)
-async def picture(server: Here, id: Id, request: Request) -> Response:
-    """The file as it is where browsers show its format, else converted to JPEG."""
-    entry = await server.reads.run(lambda: server.engine.entry(id))
-    opened = await server.reads.run(lambda: open_file(entry))
+async def picture(server: ServerOfRequest, id: Id, request: Request) -> Response:
+    """The file as it is if browsers can show its format, else converted to JPEG."""
+    info = await server.reads.run(server.engine.info, id)
+    opened = await server.reads.run(open_file, info)
     if opened is None:
         raise HTTPException(404, GONE)
-    kind = SHOWN.get(entry.format)
+    kind = SHOWN.get(info.format)
     known = _unless_known(request, opened.mark, ASK_FIRST)
     if known is not None:
         opened.file.close()
         return known
     headers = {"ETag": opened.mark, "Cache-Control": ASK_FIRST}
-    name = Path(entry.path)
+    name = Path(info.path)
     if kind is None:
-        headers["Content-Disposition"] = _called(name.with_suffix(".jpg").name)
+        headers["Content-Disposition"] = _disposition(name.with_suffix(".jpg").name)
         try:
-            converted = await server.conversions.run(lambda: as_jpeg(opened))
+            converted = await server.conversions.run(as_jpeg, opened)
         finally:
             opened.file.close()
         if converted is None:
             raise HTTPException(404, GONE)
         return Response(converted, media_type="image/jpeg", headers=headers)
-    headers |= {"Content-Disposition": _called(name.name), "Content-Length": str(opened.size)}
+    headers |= {"Content-Disposition": _disposition(name.name), "Content-Length": str(opened.size)}
     return StreamingResponse(_chunks(opened), media_type=kind, headers=headers)
 
 
-def _unless_known(request: Request, mark: str, cache: str) -> Response | None:
-    """304 where the browser has it already."""
-    marks = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+def _unless_known(request: Request, current: str, cache: str) -> Response | None:
+    """Return 304 if the browser has this version already."""
+    marks = [mark.strip().removeprefix("W/") for mark in request.headers.get("if-none-match", "").split(",")]
     return (
-        Response(status_code=304, headers={"ETag": mark, "Cache-Control": cache}) if mark in marks else None
+        Response(status_code=304, headers={"ETag": current, "Cache-Control": cache})
+        if current in marks
+        else None
     )
 
 
 async def _chunks(opened: OpenPicture) -> AsyncIterator[bytes]:
-    """No more than was announced, though the file may grow meanwhile."""
+    """Yield no more bytes than were announced, although the file may grow meanwhile."""
     file: BinaryIO = opened.file
     left = opened.size
     with file:
@@ -108,5 +108,5 @@ async def _chunks(opened: OpenPicture) -> AsyncIterator[bytes]:
             yield chunk
 
 
-def _called(name: str) -> str:
+def _disposition(name: str) -> str:
     return f"inline; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,4 +1,4 @@
-"""The search page and what belongs to it, as they lie in the package."""
+"""The search page and its files, as they lie in the package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASK_FIRST = "no-cache"
 
 
 class _PageFiles(StaticFiles):
-    """Kept by browsers, but compared with the server's before they are used."""
+    """Files that browsers keep, but compare with the server's before they use them."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -24,10 +24,10 @@ class _PageFiles(StaticFiles):
 
 
 def add_page(app: FastAPI) -> None:
-    """index.html at /, the rest below /static."""
+    """Serve index.html at /, the other files below /static."""
     mimetypes.add_type(
         "text/javascript", ".js"
-    )  # some systems call it plain text, which browsers refuse to run
+    )  # some systems call it plain text, and browsers refuse to run that
     with as_file(files("lingvis.serve") / "page") as folder:
         home = Path(folder)
 

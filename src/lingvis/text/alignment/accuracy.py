@@ -1,21 +1,20 @@
-"""How often the nearest word of the other language is a translation."""
+"""How often the nearest word of the other language is a translation of a word."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats, Ints
 from lingvis.device import choose_device
 from lingvis.text.alignment.neighbours import blocks, top_k
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Percent of `words` source words whose first word is one of their translations: by cosine, and by CSLS."""
+    """Percent of `words` source words whose nearest target word is a translation, by cosine (nn) and by CSLS."""
 
     words: int
     nn: float
@@ -23,24 +22,24 @@ class Accuracy:
 
 
 def accuracy(
-    matrix: NDArray[np.float32],
-    source: NDArray[np.float32],
-    target: NDArray[np.float32],
-    pairs: NDArray[np.int64],
+    matrix: Floats,
+    source: Floats,
+    target: Floats,
+    pairs: Ints,
     *,
     k: int = 10,
     device: str | None = None,
 ) -> Accuracy:
-    """Look up the source words of pairs, int64 [n, 2] of rows of prepared source and target, among all targets.
+    """Look up the source words of pairs among all targets; pairs: int64 [n, 2], rows of prepared source and target.
 
-    CSLS (Conneau et al. 2018, eq. 3) takes from each target word the mean cosine of its k nearest mapped source
-    words, so that words near to everything win less often. A word with several translations is right when
-    any of them comes first.
+    CSLS (Conneau et al. 2018, eq. 3) subtracts from the score of each target word the mean cosine of its k nearest
+    mapped source words, so that words that are near to everything win less often. A word with several translations
+    counts as right when any of them comes first.
     """
-    where = choose_device(device)
-    m, a, b = (torch.from_numpy(values).to(where) for values in (matrix, source, target))
+    chosen = choose_device(device)
+    m, a, b = (torch.from_numpy(values).to(chosen) for values in (matrix, source, target))
     scale = _inverse_lengths(m, a)
-    crowded = torch.cat([top_k(b[here] @ m, a, k, scale=scale)[0].mean(dim=1) for here in blocks(len(b))])
+    hubness = torch.cat([top_k(b[here] @ m, a, k, scale=scale)[0].mean(dim=1) for here in blocks(len(b))])
     answers: dict[int, set[int]] = {}
     for word, translation in pairs.tolist():
         answers.setdefault(word, set()).add(translation)
@@ -49,15 +48,15 @@ def accuracy(
     for here in blocks(len(words)):
         mapped = a[words[here]] @ m.T
         mapped /= mapped.norm(dim=1, keepdim=True).clamp(min=1e-12)
-        # The mean cosine of a source word with its own nearest is the same for all targets.
-        found = {"nn": top_k(mapped, b, 1)[1], "csls": top_k(2 * mapped, b, 1, less=crowded)[1]}
-        for way, rows in found.items():
+        # The other mean of CSLS, that of the source word itself, is the same for all targets.
+        nearest = {"nn": top_k(mapped, b, 1)[1], "csls": top_k(2 * mapped, b, 1, less=hubness)[1]}
+        for measure, rows in nearest.items():
             hits = zip(words[here], rows[:, 0].tolist(), strict=True)
-            right[way] += sum(row in answers[word] for word, row in hits)
-    return Accuracy(len(words), *(100 * right[way] / len(words) for way in ("nn", "csls")))
+            right[measure] += sum(row in answers[word] for word, row in hits)
+    return Accuracy(len(words), *(100 * right[measure] / len(words) for measure in ("nn", "csls")))
 
 
 def _inverse_lengths(matrix: Tensor, vectors: Tensor) -> Tensor:
-    """1 / |Ma| of each row a; 0 where that has no length, as for words without a vector."""
+    """1 / |Ma| of each row a; 0 for rows without length, such as words without a vector."""
     lengths = torch.cat([(vectors[here] @ matrix.T).norm(dim=1) for here in blocks(len(vectors))])
     return torch.where(lengths > 1e-12, 1 / lengths.clamp(min=1e-12), 0.0)

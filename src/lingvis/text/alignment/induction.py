@@ -1,4 +1,4 @@
-"""A dictionary out of sentences and their translations, for languages that have none: IBM model 1."""
+"""A dictionary from sentences and their translations, for languages that have none: IBM model 1."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-NONE = 0  # the source word that stands for no word: target words without a counterpart come from it
+from lingvis.arrays import Floats, Ints
+
+NONE = 0  # the empty source word, which generates target words without a counterpart
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Every target word of every sentence with every source word of its translation, a link each.
+    """One link for every target word of every sentence and every source word of its translation.
 
-    slot: int64 [links], the target word in its sentence that the link belongs to; entry: int64 [links], its
-    row in `words`; weight: how often the source word is in the sentence, times [slots]: how often the target
-    word is. words: int64 [entries, 2], the distinct pairs of a source and a target word, 0 is NONE.
+    A slot is a distinct target word of one sentence; an entry is a distinct pair of a source and a target word.
+    slot: int64 [links], the slot of each link; entry: int64 [links], its row in `words`; weight: float32 [links],
+    how often the source word occurs in the sentence; times: float32 [slots], how often the target word does;
+    words: int64 [entries, 2], source and target word of each entry, 0 is NONE.
     """
 
-    slot: NDArray[np.int64]
-    entry: NDArray[np.int64]
-    weight: NDArray[np.float32]
-    times: NDArray[np.float32]
-    words: NDArray[np.int64]
+    slot: Ints
+    entry: Ints
+    weight: Floats
+    times: Floats
+    words: Ints
 
 
 def induce_dictionary(
@@ -33,8 +36,8 @@ def induce_dictionary(
 ) -> dict[str, tuple[str, ...]]:
     """Word -> its translation, from pairs of word lists that are translations of one another.
 
-    IBM model 1 (Brown et al. 1993, sec. 4.1) in both directions; a pair is kept when each is the other's most
-    likely translation and each direction expects it `evidence` times or more: one sentence proves nothing.
+    IBM model 1 (Brown et al. 1993, sec. 4.1) in both directions; a pair is kept when each word is the other's most
+    likely translation and each direction expects the pair at least `evidence` times: one sentence proves nothing.
     """
     bags = [(Counter(one), Counter(other)) for one, other in sentences if one and other]
     sources, source_number = _numbered(bag for bag, _ in bags)
@@ -49,7 +52,7 @@ def induce_dictionary(
 
 
 def expectation(links: Links, likely: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How often each entry is expected when target word f comes from source word e with likely[entry] ~ t(f|e)."""
+    """Expected count of each entry when source word e generates target word f with likely[entry] ~ t(f|e)."""
     share = links.weight * likely[links.entry]
     whole = _summed(links.slot, share, len(links.times))
     share *= (links.times / whole)[links.slot]
@@ -57,17 +60,17 @@ def expectation(links: Links, likely: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def maximisation(links: Links, expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """t(f|e) of each entry: its share of what is expected of its source word."""
+    """t(f|e) of each entry: its share of the expected counts of its source word."""
     sources = links.words[:, 0]
     total = _summed(sources, expected, int(sources.max()) + 1)
     return expected / np.maximum(total[sources], np.finfo(np.float64).tiny)
 
 
-def _summed(places: NDArray[np.int64], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+def _summed(places: Ints, values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     return np.bincount(places, weights=values, minlength=count).astype(np.float64, copy=False)
 
 
-Bag = tuple[NDArray[np.int64], NDArray[np.float32]]  # distinct words of a sentence, and how often each
+Bag = tuple[Ints, Floats]  # distinct words of a sentence, and how often each occurs
 
 
 def link(bags: Sequence[tuple[Bag, Bag]]) -> Links:
@@ -77,7 +80,7 @@ def link(bags: Sequence[tuple[Bag, Bag]]) -> Links:
     sizes = np.array([len(words) for words in sources])
     slots = np.array([len(words) for _, (words, _) in bags])
     starts = np.concatenate([[0], sizes.cumsum()[:-1]])
-    # Each slot meets all source words of its sentence: a stretch of them that starts where the sentence does.
+    # Each slot is linked to all source words of its sentence, which lie together from `first` on.
     length = np.repeat(sizes, slots)
     slot = np.repeat(np.arange(len(length)), length)
     first = np.repeat(np.repeat(starts, slots), length)
@@ -96,9 +99,9 @@ def link(bags: Sequence[tuple[Bag, Bag]]) -> Links:
 
 
 def _best(bags: Sequence[tuple[Bag, Bag]], iterations: int, evidence: float) -> dict[int, int]:
-    """The most likely target word of each source word that is expected often enough."""
+    """The most likely target word of each source word, among pairs that are expected often enough."""
     links = link(bags)
-    likely = np.full(len(links.words), 1.0)  # all alike: the first expectation shares evenly
+    likely = np.full(len(links.words), 1.0)  # equal values: the first expectation shares evenly
     for _ in range(iterations):
         expected = expectation(links, likely)
         likely = maximisation(links, expected)

@@ -1,4 +1,4 @@
-"""The largest inner products of some vectors with all vectors of a language, in blocks."""
+"""The largest inner products of some vectors with all vectors of a language, computed in blocks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-# Scores of one block: 512 x 8192 float32 are 16 MB, and some copies of that while they are ranked.
+# Scores of one block, 512 x 8192 float32, are 16 MB; ranking makes a few copies of them.
 QUERIES, TABLE = 512, 8192
 
 
@@ -22,8 +22,8 @@ def top_k(
 ) -> tuple[Tensor, Tensor]:
     """The k best rows of table [n, d] for each of queries [q, d]: scores and row numbers, [q, k], best first.
 
-    A score is the inner product, times scale [n] where given, minus less [n] where given; k is at most n.
-    Give some hundred queries at a time: the matrix queries x table is never built whole.
+    A score is the inner product, times scale [n] if given, minus less [n] if given; k is cut to n.
+    Pass a few hundred queries at a time: the table is cut into blocks, the queries are not.
     """
     k = min(k, len(table))
     best = queries.new_empty(len(queries), 0)

@@ -1,4 +1,4 @@
-"""Sentences of a dataset that say the same in two languages."""
+"""Sentences of a dataset that say the same in two languages, as lists of words."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from lingvis.text.segment import words
 def parallel_words(dataset: Dataset, source: str, target: str) -> list[tuple[list[str], list[str]]]:
     """Pairs of word lists in two languages, from pictures of split train and sentences without a picture.
 
-    Of a picture that has no `parallel` sentences in both languages, all captions of one language stand against
-    all of the other: they speak of the same things, but nobody knows which belongs to which.
+    A picture without `parallel` sentences in both languages gives one pair: all its captions in one language and
+    all in the other. They describe the same things, though it is unknown which caption matches which.
     """
     rows: list[Row | TextRow] = [row for row in dataset.rows if row.split == "train"]
     rows += dataset.text_only()
     pairs = []
     for row in rows:
-        one, other = (_sentences(row, lang, (source, target)) for lang in (source, target))
-        if one and other:
-            pairs.append((one, other))
+        source_words, target_words = (_words(row, lang, (source, target)) for lang in (source, target))
+        if source_words and target_words:
+            pairs.append((source_words, target_words))
     if not pairs:
-        here = {lang for row in rows for lang in (*row.parallel, *row.captions)}
+        available = {lang for row in rows for lang in (*row.parallel, *row.captions)}
         raise UserError(
-            f"{dataset.path} has no picture in split train, and no row without one, with sentences in both {source} "
-            f"and {target}; it has sentences in: {choices(here)}"
+            f"{dataset.path} has no row of split train or of text-only.jsonl with sentences in both {source} and {target}; "
+            f"it has sentences in: {choices(available)}"
         )
     return pairs
 
 
-def _sentences(row: Row | TextRow, lang: str, both: tuple[str, str]) -> list[str]:
-    if all(each in row.parallel for each in both):
+def _words(row: Row | TextRow, lang: str, both: tuple[str, str]) -> list[str]:
+    if all(language in row.parallel for language in both):
         return words(row.parallel[lang], lang)
     return [word for text in row.captions.get(lang, ()) for word in words(text, lang)]

@@ -1,32 +1,32 @@
-"""Word vectors as the maps between languages want them."""
+"""Word vectors in the form that maps between languages expect."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Bools, Floats
 from lingvis.text.alignment.neighbours import blocks
 
 
-def prepare(values: NDArray[np.float32], *, in_place: bool = False) -> NDArray[np.float32]:
-    """Vectors [n, d] as directions from their centre, float32 rows of unit length; give a whole table at once.
+def prepare(values: Floats, *, in_place: bool = False) -> Floats:
+    """Vectors [n, d] as directions from their centre, float32 rows of unit length; pass a whole table at once.
 
-    Rows are brought to unit length, their mean is taken away, and they are brought to unit length again
-    (Artetxe et al. 2018, sec. 4): frequent words, whose vectors may be long, do not draw the centre to them.
+    Rows are scaled to unit length, their mean is subtracted, and they are scaled to unit length again
+    (Artetxe et al. 2018, sec. 4), so that frequent words, whose vectors may be long, do not dominate the centre.
 
-    A row of zeros is a word without a vector. It stays zero and takes no part in the mean: taking the mean away
-    would give all such words one and the same direction, which many words would then have as their neighbour.
+    A row of zeros is a word without a vector. It stays zero and does not count in the mean: subtracting the mean
+    would give all such words the same direction, and they would become neighbours of many words.
 
-    in_place: write over `values`, where there is no room for a second table.
+    in_place: overwrite `values`, to save the memory of a second table.
     """
     prepared = values if in_place else np.empty_like(values)
     total = np.zeros(values.shape[1], dtype=np.float64)
-    found = 0
+    count = 0
     for here in blocks(len(values)):
         prepared[here], known = _unit(values[here])
         total += prepared[here].sum(axis=0, dtype=np.float64)
-        found += int(known.sum())
-    mean = (total / max(found, 1)).astype(np.float32)
+        count += int(known.sum())
+    mean = (total / max(count, 1)).astype(np.float32)
     for here in blocks(len(values)):
         block = prepared[here]
         block -= np.where(block.any(axis=1, keepdims=True), mean, 0)
@@ -34,8 +34,8 @@ def prepare(values: NDArray[np.float32], *, in_place: bool = False) -> NDArray[n
     return prepared
 
 
-def _unit(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Rows of unit length, and which have any; the others are zero."""
+def _unit(vectors: Floats) -> tuple[Floats, Bools]:
+    """Rows scaled to unit length, and which rows have a length; the others stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     known = lengths > 0
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=known), known

@@ -1,19 +1,18 @@
-"""The orthogonal map that brings matched vectors closest (Procrustes)."""
+"""The orthogonal map that brings matched vectors closest together (Procrustes)."""
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.text.alignment.neighbours import blocks
 
 
-def procrustes(source: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.float32]:
+def procrustes(source: Floats, target: Floats) -> Floats:
     """The orthogonal matrix M [d, d] with the least sum of |Ma - b|² over matched rows [n, d] of both.
 
-    It acts on columns, so mapped = vectors @ M.T. Of the singular value decomposition BᵀA = USVᵀ it is UVᵀ
+    It acts on columns, so mapped = vectors @ M.T. It is UVᵀ of the singular value decomposition BᵀA = USVᵀ
     (Schönemann 1966).
     """
     rows = torch.arange(len(source)).repeat(2, 1).T
@@ -21,7 +20,7 @@ def procrustes(source: NDArray[np.float32], target: NDArray[np.float32]) -> NDAr
 
 
 def orthogonal(source: Tensor, target: Tensor, pairs: Tensor) -> Tensor:
-    """As `procrustes`, for those rows of the two tables that pairs, int64 [n, 2], name."""
+    """The same as `procrustes`, for the rows of the two tables that pairs, int64 [n, 2], name."""
     dim = source.shape[1]
     cross = torch.zeros(dim, dim, dtype=torch.float64, device=source.device)
     for here in blocks(len(pairs)):

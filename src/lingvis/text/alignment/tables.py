@@ -1,4 +1,4 @@
-"""The first words of a file of word vectors, or of stored ones."""
+"""The first words of a file of word vectors, or of stored word vectors."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lingvis.text.vectors.table import WordTable
 
 
 def read_table(place: str, words: int) -> WordTable:
-    """The first `words` words, which are the most frequent: of a .vec, .txt, .gz or .bin file, or FOLDER:LANG.
+    """The first `words` words, which are the most frequent, of a .vec, .txt, .gz or .bin file or of FOLDER:LANG.
 
-    FOLDER is one of stored vectors, DATASET/vectors/NAME. Words are in our spelling; of several that become one
-    the first counts.
+    FOLDER holds stored vectors, DATASET/vectors/NAME. Words are in our spelling (`lingvis.text.segment`); when
+    several become the same word, the first counts.
     """
     file = Path(place)
     folder, sign, lang = place.rpartition(":")
@@ -55,7 +55,7 @@ def _first(spellings: Iterable[str], words: int) -> list[str]:
 
 
 def _spellings(file: Path) -> Iterator[str]:
-    """The words of a file as they stand in it; what is wrong with the file is found when vectors are read."""
+    """The words of a file as it spells them; problems of the file are reported when its vectors are read."""
     if file.suffix == ".bin":
         yield from _spellings_of_model(file)
         return

@@ -1,22 +1,20 @@
-"""Words and vectors as a text file that other programs read."""
+"""Words and vectors as a text file that other programs can read."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lingvis.arrays import Floats
 from lingvis.text.alignment.neighbours import blocks
 from lingvis.text.vectors.table import WordTable
 
 
-def write_vectors_text(file: Path, table: WordTable, matrix: NDArray[np.float32] | None = None) -> None:
-    """fastText's .vec, written as a stream: a line that counts words and dimensions, then a word a line.
+def write_vectors_text(file: Path, table: WordTable, matrix: Floats | None = None) -> None:
+    """Write fastText's .vec format as a stream: a line with the counts of words and dimensions, then one word per line.
 
-    matrix [d, d]: the vectors are mapped by it.
+    matrix [d, d]: maps the vectors before they are written.
     """
-    dim = table.values.shape[1]
+    dim = table.dim
     line = " ".join(["%s", *["%.6g"] * dim]) + "\n"
     with file.open("w", encoding="utf-8", newline="\n") as out:
         out.write(f"{len(table.words)} {dim}\n")

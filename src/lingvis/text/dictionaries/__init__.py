@@ -1,4 +1,4 @@
-"""Dictionaries: files of several formats -> words with their translations."""
+"""Dictionaries: files of several formats -> word -> its translations."""
 
 from lingvis.text.dictionaries.find import find_dictionaries
 from lingvis.text.dictionaries.read import read_dictionary

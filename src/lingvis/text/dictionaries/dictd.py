@@ -1,4 +1,4 @@
-"""dictd dictionaries (FreeDict's): an index of words with offsets, and the text they point into."""
+"""Dictionaries in dictd format, as FreeDict publishes them: an index of words with offsets into a text file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BETWEEN = re.compile(r"[,;،，；、]")
 
 
 def dictd_pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """Words and translations in the order of the text; `path` is either of the two files."""
+    """Pairs of a word and a translation in the order of the text; `path` is either of the two files."""
     stem = re.sub(r"\.(index|dict|dict\.dz)$", "", path.name)
     index = path.with_name(f"{stem}.index")
     text = _read_text(path.with_name(f"{stem}.dict"))
@@ -29,13 +29,13 @@ def dictd_pairs(path: Path) -> Iterator[tuple[str, str]]:
             entry = text[offset : offset + length].decode()
         except UnicodeDecodeError as error:
             raise UserError(
-                f"{index}: the entry of {word!r} is not UTF-8; get the dictionary again"
+                f"{index}: the entry of {word!r} is not UTF-8; download the dictionary again"
             ) from error
         yield from _entry_pairs(word, entry)
 
 
 def _read_text(plain: Path) -> bytes:
-    """The text from `.dict` or `.dict.dz`; dictzip is gzip with an index of its own, which we do not need."""
+    """The text of `.dict` or `.dict.dz`; dictzip is gzip with an additional index, which is not needed here."""
     packed = plain.with_name(f"{plain.name}.dz")
     try:
         return plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
@@ -45,7 +45,7 @@ def _read_text(plain: Path) -> bytes:
         ) from error
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(
-            f"{plain if plain.exists() else packed} cannot be read: {error}; get the dictionary again"
+            f"{plain if plain.exists() else packed} cannot be read: {error}; download the dictionary again"
         ) from error
 
 
@@ -58,7 +58,7 @@ def _places(index: Path, size: int) -> Iterator[tuple[int, int, str]]:
             f"{index} cannot be read: {error.strerror}; a dictd dictionary needs it beside its text"
         ) from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{index} is not UTF-8; get the dictionary again") from error
+        raise UserError(f"{index} is not UTF-8; download the dictionary again") from error
     for number, line in enumerate(lines, start=1):
         if not line:
             continue
@@ -67,13 +67,13 @@ def _places(index: Path, size: int) -> Iterator[tuple[int, int, str]]:
         if len(place) not in (2, 3) or not all(value and set(value) <= _VALUES.keys() for value in place[:2]):
             raise UserError(
                 f"{index}, line {number}: {line!r} is not a word, an offset and a length with tabs between them; "
-                "get the dictionary again"
+                "download the dictionary again"
             )
         offset, length = _number(place[0]), _number(place[1])
         if offset + length > size:
             raise UserError(
                 f"{index}, line {number}: the entry of {word!r} ends at byte {offset + length}, the text has {size}; "
-                "get both files of the dictionary again"
+                "download both files of the dictionary again"
             )
         if not word.startswith(_ABOUT):
             yield offset, length, word.strip()
@@ -87,10 +87,10 @@ def _number(digits: str) -> int:
 
 
 def _entry_pairs(word: str, entry: str) -> Iterator[tuple[str, str]]:
-    """The translations of an entry, under the word of the index and that of the entry's first line.
+    """The translations of an entry, for the word in the index and the word in the entry's first line.
 
-    They differ in apostrophes and vowel signs, which the index leaves out. Notes, synonyms and examples are
-    indented by three or more.
+    The two differ in apostrophes and vowel signs, which the index omits. Notes, synonyms and examples are
+    indented by three or more spaces.
     """
     head, *lines = entry.split("\n")
     spellings = {word: None, _AFTER_WORD.sub("", head): None}

@@ -1,4 +1,4 @@
-"""A folder of dictionaries -> one translation a word, for each language."""
+"""A folder of dictionaries -> one translation per word, for each language."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def find_dictionaries(
 ) -> dict[str, dict[str, str]]:
     """Language -> word -> one word of `into`, from files such as de-en.txt or freedict-deu-eng.index.
 
-    counts: how often words of `into` occur in your texts. Of several translations the most frequent is taken
-    and the first of equals; one that is no single word never is. A dictionary of the other direction (en-de)
-    is turned round and its translations come behind. Languages without a dictionary are left out.
+    counts: how often words of `into` occur in your texts. The most frequent translation is taken, the first one in
+    case of a tie; translations of several words are skipped. A dictionary of the other direction (en-de) is
+    inverted, and its translations come last. Languages without a dictionary are omitted.
     """
     if not folder.is_dir():
         raise UserError(
-            f"{folder} is no folder; give the folder that holds the dictionaries, such as de-en.txt"
+            f"{folder} is not a folder; name the folder that holds the dictionaries, such as de-en.txt"
         )
     sources = [lang for lang in dict.fromkeys(languages) if lang != into]
     found = {lang: _pick(_both_directions(folder, lang, into), into, counts or {}) for lang in sources}
@@ -36,15 +36,15 @@ def find_dictionaries(
 
 def _both_directions(folder: Path, lang: str, into: str) -> dict[str, tuple[str, ...]]:
     forward, backward = _file(folder, lang, into), _file(folder, into, lang)
-    there = read_dictionary(forward) if forward else {}
-    back = read_dictionary(backward) if backward else {}
-    pairs = [(word, each) for word, translations in there.items() for each in translations]
-    pairs += [(each, word) for word, translations in back.items() for each in translations]
+    entries = read_dictionary(forward) if forward else {}
+    inverse = read_dictionary(backward) if backward else {}
+    pairs = [(word, translation) for word, translations in entries.items() for translation in translations]
+    pairs += [(word, translation) for translation, words in inverse.items() for word in words]
     return collect(pairs)
 
 
 def _file(folder: Path, source: str, target: str) -> Path | None:
-    """The dictionary from one language into another, by the names users and FreeDict give it."""
+    """The file of a dictionary from one language into another, by the names that users and FreeDict choose."""
     names = [f"{first}-{second}" for first in spellings(source) for second in spellings(target)]
     files = [folder / f"{prefix}{name}{end}" for name in names for end in (".txt", ".index", ".csv")
              for prefix in ("", "freedict-")]  # fmt: skip
@@ -54,8 +54,8 @@ def _file(folder: Path, source: str, target: str) -> Path | None:
 def _pick(dictionary: Mapping[str, Iterable[str]], into: str, counts: Mapping[str, int]) -> dict[str, str]:
     chosen = {}
     for word, translations in dictionary.items():
-        single = [each for each in translations if words(each, into) == [each]]
-        # A sentence is looked up word by word, so an expression would never be met.
+        single = [translation for translation in translations if words(translation, into) == [translation]]
+        # Sentences are looked up word by word, so an entry of several words would never be found.
         if single and " " not in word:
-            chosen[word] = max(single, key=lambda each: counts.get(each, 0))
+            chosen[word] = max(single, key=lambda translation: counts.get(translation, 0))
     return chosen

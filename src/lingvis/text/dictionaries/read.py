@@ -1,4 +1,4 @@
-"""A dictionary file -> words with their translations; the format shows in the name."""
+"""A dictionary file -> word -> its translations; the suffix decides the format."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CSV_HEADERS = (("source", "target"), ("word", "translation"))
 
 
 def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
-    """Word -> its translations in the order of the file, each once, spelled as `lingvis.text.segment` does.
+    """Word -> its distinct translations in the order of the file, in our spelling (`lingvis.text.segment`).
 
-    `.index`, `.dict` and `.dict.dz` belong to a dictd dictionary (FreeDict's), which is two files; `.csv` has two
-    columns, a word and a translation, and may name them source and target, or word and translation, in its first
-    line; any other name is text in MUSE's format: a word and a translation a line, with a tab or a space between.
+    `.index`, `.dict` and `.dict.dz` belong to a dictd dictionary (FreeDict), which consists of two files. `.csv` has
+    two columns, a word and a translation, and an optional header source,target or word,translation. Any other file
+    is text in MUSE's format: a word and a translation per line, separated by a tab or a space.
     """
     if path.name.endswith((".index", ".dict", ".dict.dz")):
         pairs = dictd_pairs(path)
@@ -36,7 +36,7 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def collect(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Pairs of a word and a translation -> word -> translations, each once, in order."""
+    """Pairs of a word and a translation -> word -> its distinct translations, in order."""
     found: dict[str, dict[str, None]] = {}
     for word, translation in pairs:
         if word and translation:
@@ -52,8 +52,8 @@ def _csv_pairs(path: Path) -> Iterator[tuple[str, str]]:
                 continue
             if len(row) != 2 or not all(field.strip() for field in row):
                 raise UserError(
-                    f"dictionary {path}, line {rows.line_num}: {len(row)} columns in {','.join(row)!r}, a line has "
-                    'two, a word and a translation, in "quotes" where they contain a comma'
+                    f"dictionary {path}, line {rows.line_num}: {len(row)} columns in {','.join(row)!r}; a line needs "
+                    'two, a word and a translation, in "quotes" if they contain a comma'
                 )
             if rows.line_num > 1 or tuple(field.strip().lower() for field in row) not in CSV_HEADERS:
                 yield row[0], row[1]
@@ -70,8 +70,8 @@ def _text_pairs(path: Path) -> Iterator[tuple[str, str]]:
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) != 2 or not all(field.strip() for field in fields):
             raise UserError(
-                f"dictionary {path}, line {number}: {len(fields)} fields in {line.strip()!r}, a line has two, "
-                "a word and a translation, with one tab between them where they contain spaces"
+                f"dictionary {path}, line {number}: {len(fields)} fields in {line.strip()!r}; a line needs two, "
+                "a word and a translation, separated by a tab if they contain spaces"
             )
         yield fields[0], fields[1]
 
@@ -83,5 +83,5 @@ def _read(path: Path) -> str:
         raise UserError(f"dictionary {path} is not UTF-8 text; convert it, for example with iconv") from error
     except OSError as error:
         raise UserError(
-            f"dictionary {path} cannot be read: {error.strerror}; give a file that exists"
+            f"dictionary {path} cannot be read: {error.strerror}; name a file that exists"
         ) from error

@@ -1,0 +1,1 @@
+"""Word lists and language codes: WordNet synonyms and hypernyms, ISO 639 names."""

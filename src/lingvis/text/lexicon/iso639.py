@@ -1,8 +1,8 @@
-"""Names that other projects give our languages: BCP-47 codes -> ISO 639-3, as FreeDict and Apertium use them."""
+"""Language codes of other projects: BCP-47 -> ISO 639-3, which FreeDict and Apertium use."""
 
 from __future__ import annotations
 
-# Macro-languages keep the code under which those projects publish them (ara, zho, mon).
+# Macro-languages have the code under which those projects publish them (ara, zho, mon).
 THREE_LETTERS = {
     "af": "afr", "ar": "ara", "be": "bel", "bg": "bul", "bn": "ben", "bo": "bod", "br": "bre", "ca": "cat",
     "cs": "ces", "cy": "cym", "da": "dan", "de": "deu", "el": "ell", "en": "eng", "eo": "epo", "es": "spa",
@@ -17,7 +17,7 @@ THREE_LETTERS = {
 
 
 def spellings(lang: str) -> list[str]:
-    """The names a file or program may give a language, the most exact first: pt-BR, pt_BR, por_BR, pt, por."""
+    """The codes that a file or program may use for a language, most specific first: pt-BR, pt_BR, por_BR, pt, por."""
     primary, _, rest = lang.partition("-")
     bases = [primary, *([THREE_LETTERS[primary]] if primary in THREE_LETTERS else [])]
     return [lang, *(f"{base}_{rest}" for base in bases), *bases] if rest else bases

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lingvis.errors import UserError
 
-# Names of things are nouns, names of properties adjectives; verbs would make "stand" a "bear".
+# Things are nouns and properties adjectives; with verbs, "stand" would be a synonym of "bear".
 KINDS = ("noun", "adj")
 ENDINGS = {  # of WordNet's morphy
     "noun": (
@@ -28,13 +28,16 @@ ENDINGS = {  # of WordNet's morphy
 }
 
 
-ABOVE = ("@", "@i")  # pointers to what a thing is a kind or an example of
+ABOVE = ("@", "@i")  # pointers from a thing to its kind
 
 
 @dataclass(frozen=True, slots=True)
 class Synset:
-    """Names of one thing or property. file: the number of the lexicographers' file, which tells the kind of thing;
-    above: the offsets of more general synsets."""
+    """Names of one thing or property.
+
+    file: the number of the lexicographer file, which tells the kind of thing; above: the offsets of more general
+    synsets.
+    """
 
     offset: str
     file: str
@@ -43,10 +46,10 @@ class Synset:
 
 
 class WordNet:
-    """Sets of synonyms; words are in lower case, those of several words with spaces between them."""
+    """Sets of synonyms; names are in lower case, with spaces between the words of a name."""
 
     def __init__(self, folder: Path) -> None:
-        """Read data.KIND and KIND.exc, as Debian's package wordnet-base puts them into /usr/share/wordnet."""
+        """Read data.KIND and KIND.exc, which Debian's package wordnet-base installs in /usr/share/wordnet."""
         self._folder = folder
         self._synsets = {kind: _by_word(folder / f"data.{kind}") for kind in KINDS}
         self._exceptions = {kind: _read_exceptions(folder / f"{kind}.exc") for kind in KINDS}
@@ -61,14 +64,14 @@ class WordNet:
         return digest.hexdigest()
 
     def bases(self, word: str, kind: str) -> list[str]:
-        """The forms under which WordNet knows a word: itself, and what it is an irregular or regular form of."""
+        """The forms of a word that WordNet lists: the word itself and its irregular or regular base forms."""
         forms = self._exceptions[kind].get(word) or [
             word.removesuffix(ending) + base for ending, base in ENDINGS[kind] if word.endswith(ending)
         ]
         return [form for form in dict.fromkeys([word, *forms]) if form in self._synsets[kind]]
 
     def synonyms(self, word: str) -> set[str]:
-        """All words of all synsets of a word, itself and its base forms among them; empty for an unknown word."""
+        """All names in all synsets of a word, including the word and its base forms; empty for an unknown word."""
         return {
             synonym
             for kind in KINDS
@@ -95,19 +98,19 @@ def read_synsets(file: Path) -> Iterator[Synset]:
             yield _synset(line.split(" | ")[0].split())
         except (IndexError, ValueError) as error:
             raise UserError(
-                f"{file}, line {number} is no synset of WordNet: {line[:60]!r}; get the file again"
+                f"{file}, line {number} is not a synset of WordNet: {line[:60]!r}; download the file again"
             ) from error
 
 
 def _synset(fields: list[str]) -> Synset:
-    """Offset, file, kind, count of words (hexadecimal), each word and its number, count of pointers, each in four."""
+    """Fields: offset, file, kind, count of words (hexadecimal), word and number, ..., count of pointers, four each."""
     end = 4 + 2 * int(fields[3], 16)
     count = int(fields[end])
     pointers = fields[end + 1 : end + 1 + 4 * count]
     if len(pointers) != 4 * count:
         raise ValueError("pointers are missing")
     above = [target for kind, target in zip(pointers[::4], pointers[1::4], strict=True) if kind in ABOVE]
-    # An adjective may end in a mark of where it stands: "afloat(p)".
+    # An adjective may end in a mark of its position: "afloat(p)".
     names = [word.partition("(")[0].replace("_", " ") for word in fields[4:end:2]]
     return Synset(offset=fields[0], file=fields[1], names=tuple(names), above=tuple(above))
 
@@ -122,7 +125,7 @@ def _read_exceptions(file: Path) -> dict[str, list[str]]:
 
 
 def data_lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines of a file, without the licence, which is indented."""
+    """Numbered lines of a file without its licence, which is indented."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -131,7 +134,7 @@ def data_lines(file: Path) -> Iterator[tuple[int, str]]:
             f"{file.name}, on Debian /usr/share/wordnet of package wordnet-base"
         ) from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{file} is not UTF-8 at byte {error.start}; get the file again") from error
+        raise UserError(f"{file} is not UTF-8 at byte {error.start}; download the file again") from error
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.startswith("  "):
             yield number, line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lingvis.text.tokenizers.base import TOKENIZERS, SpellingTokenizer, Tokenizer, Vocabulary
+from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
 from lingvis.text.tokenizers.characters import CharacterTokenizer
 from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
 from lingvis.text.tokenizers.transformer import TransformerTokenizer
@@ -12,7 +12,6 @@ __all__ = [
     "TOKENIZERS",
     "CharacterTokenizer",
     "LanguageWordTokenizer",
-    "SpellingTokenizer",
     "Tokenizer",
     "TransformerTokenizer",
     "Vocabulary",

@@ -1,26 +1,29 @@
-"""Sentences -> token ids: the vocabulary is made from training captions only and travels with the model."""
+"""The contract of tokenizers: sentences -> token ids. The vocabulary comes from training captions."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lingvis.arrays import Ints
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What later parts need to know of a tokenizer's ids: how many, which pads and masks, which are no words.
+    """The properties of a tokenizer's ids that later parts need.
 
-    size: 0 when any word has an id (the tokenizer spells). letters: how many letter numbers spellings use, and
-    word_length: how many letters a spelling has room for. languages and blocks: where each language has words
-    of its own, the ids [first, behind the last) of each, most frequent first. own_words: those words, by id
-    from the first block on.
+    size: number of ids; 0 when every word gets an id (the tokenizer spells).
+    pad, mask: the ids of the padding and of the mask token. special: all ids that are not words.
+    letters: number of letter numbers in spellings. word_length: number of letters that a spelling has room for.
+    marks: the first of two letter numbers that no character has, for the marks before and after a word.
+    languages, blocks: where each language has words of its own, the ids [first, end) of each, most frequent first.
+    own_words: those words, by id from the first block on.
+    lender: the number of the language whose words also occur in sentences of the others; -1: none.
     """
 
     size: int
@@ -29,32 +32,41 @@ class Vocabulary:
     special: tuple[int, ...]
     letters: int = 0
     word_length: int = 0
+    marks: int = 0
     languages: tuple[str, ...] = ()
     blocks: tuple[tuple[int, int], ...] = ()
     own_words: tuple[str, ...] = ()
+    lender: int = -1
 
 
-class Tokenizer(Protocol):
-    """Made with options, then fitted on training captions or loaded from a model folder."""
+class Tokenizer(RecipePart, ABC):
+    """Sentences -> token ids; made with options, then fitted on training captions or loaded from a model folder.
 
+    spells: whether it gives every word an id and can spell it.
+    """
+
+    spells: ClassVar[bool] = False
     vocabulary: Vocabulary
 
-    def fit(self, texts: Sequence[str], langs: Sequence[str]) -> None: ...
+    @abstractmethod
+    def fit(self, texts: Sequence[str], langs: Sequence[str]) -> None:
+        """Make the vocabulary from training captions and their languages."""
 
-    def load(self, folder: Path) -> None: ...
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the vocabulary into a model folder."""
 
-    def save(self, folder: Path) -> None: ...
+    @abstractmethod
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote."""
 
-    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[NDArray[np.int64]]: ...
+    @abstractmethod
+    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
+        """The token ids of each sentence."""
 
-
-@runtime_checkable
-class SpellingTokenizer(Tokenizer, Protocol):
-    """A tokenizer that gives every word an id and can spell it."""
-
-    def spelling(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Letter numbers [len(ids), word_length] of ids that the latest call gave out, 0 behind the end."""
-        ...
+    def spelling(self, ids: Ints) -> Ints:
+        """Letter numbers [len(ids), word_length] of ids that the latest call gave out, 0 after the end of a word."""
+        raise NotImplementedError(f"{type(self).__name__} does not spell words")
 
 
 TOKENIZERS: Registry[type[Tokenizer]] = Registry("tokenizer")

@@ -1,16 +1,15 @@
-"""Words by their characters: any word of any script has an id and a spelling, and no word is unknown."""
+"""Words by their characters: every word of every script has an id and a spelling, and no word is unknown."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
@@ -23,31 +22,22 @@ from lingvis.text.tokenizers.base import (
     START,
     TOKENIZERS,
     UNKNOWN,
+    Tokenizer,
     Vocabulary,
 )
 
-Ints = NDArray[np.int64]
-
-# As many distinct words keep their ids for good; so a server that reads for years does not grow for years.
-LEXICON = 100_000
-# Letter numbers behind an alphabet that its characters never have: the marks before and behind a word.
+# Number of distinct words that keep their ids; the limit bounds the memory of a server that runs for years.
+LASTING_IDS = 100_000
+# Letter numbers after an alphabet that no character has: the marks before and after a word.
 MARKS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ExtendedVocabulary(Vocabulary):
-    """With letters added later; marks: the first of the letter numbers left free for the marks of a word."""
-
-    marks: int = 0
 
 
 class Alphabet:
     """Characters as letter numbers.
 
-    A special token is spelled by the letter of its own number: padding by none, `unknown` by the letter that
-    stands for every character outside the alphabet. Characters follow behind the special tokens. Then two
-    numbers are free, and behind these come the characters of a language that was `added` later: the numbers of
-    the others, and of the marks, are what they were.
+    A special token is spelled by the letter of its own number: padding by none, `unknown` by the letter for every
+    character outside the alphabet. The characters come after the special tokens, then two free numbers for the marks
+    of a word, then the characters of languages that were `added` later, so that no other number changes.
     """
 
     def __init__(self, characters: Sequence[str], added: Sequence[str] = ()) -> None:
@@ -74,16 +64,16 @@ class Alphabet:
         return cls([character for character, _ in sorted(kept, key=lambda item: (-item[1], item[0]))])
 
     def extended(self, counts: Counter[str], min_count: int) -> Alphabet:
-        """The same with what is new in counted words, where no letter that was there gets another number."""
-        found = Alphabet.of(counts, min_count).characters
-        return Alphabet(self.characters, [*self.added, *(each for each in found if each not in self._known)])
+        """The same with the new characters of counted words; existing letters keep their numbers."""
+        new = [each for each in Alphabet.of(counts, min_count).characters if each not in self._known]
+        return Alphabet(self.characters, [*self.added, *new])
 
     def without_unknown(self, word: str) -> str:
-        """The word without characters outside the alphabet, unless it has no other."""
+        """The word without characters outside the alphabet, unless it has no others."""
         return "".join(character for character in word if character in self._known) or word
 
     def spell(self, spelled: Sequence[str], length: int) -> Ints:
-        """Letter numbers [words, length], 0 behind the end of a word; longer words are cut."""
+        """Letter numbers [words, length], 0 after the end of a word; longer words are cut."""
         cut = [word[:length] for word in spelled]
         sizes = np.fromiter(map(len, cut), np.int64, len(cut))
         codes = _codes("".join(cut))
@@ -94,33 +84,33 @@ class Alphabet:
         return letters
 
 
-class Lexicon:
-    """Ids for words as they come, behind those of the special tokens.
+class WordIds:
+    """Ids for words in the order in which they occur, after those of the special tokens.
 
-    The first `lasting` distinct words keep their ids; the ids of others are given out anew after `turn`.
+    The first `lasting` distinct words keep their ids; the ids of the others are given to new words after `forget`.
     """
 
-    def __init__(self, lasting: int = LEXICON) -> None:
+    def __init__(self, lasting: int = LASTING_IDS) -> None:
         self._lasting = lasting + len(SPECIAL_TOKENS)
         self._words = list(SPECIAL_TOKENS)
         self._ids: dict[str, int] = {}
 
-    def turn(self) -> None:
-        """Forget the words that have no lasting id."""
+    def forget(self) -> None:
+        """Drop the words without a lasting id."""
         for word in self._words[self._lasting :]:
             del self._ids[word]
         del self._words[self._lasting :]
 
     def number(self, pieces: Iterable[str]) -> list[int]:
         """The ids of words."""
-        found = []
+        numbers = []
         for word in pieces:
             number = self._ids.get(word)
             if number is None:
                 number = self._ids[word] = len(self._words)
                 self._words.append(word)
-            found.append(number)
-        return found
+            numbers.append(number)
+        return numbers
 
     def words(self, ids: Ints) -> list[str]:
         """The words of ids that are valid now."""
@@ -128,16 +118,17 @@ class Lexicon:
 
 
 @TOKENIZERS.register("characters", "words of any script, each spelled by its characters")
-class CharacterTokenizer:
+class CharacterTokenizer(Tokenizer):
     """Words by ICU between a start and an end token, with the characters that the training captions show at
     least `min_count` times; of a word, the first `word_length` characters are spelled (LIWE: 26).
 
-    Ids are given out as words come and belong to this object: only the characters are saved. With `min_count` = 1
-    no training caption has an unknown character, and so that letter is never trained: later words are spelled
-    without their unknown characters, unless they have no other.
+    Words get ids as they occur, valid for this object only: only the characters are saved. With `min_count` = 1 no
+    training caption has an unknown character, so that letter is never trained: later words are spelled without their
+    unknown characters, unless they have no others.
     """
 
     FILE = "characters.json"
+    spells = True
 
     def __init__(self, *, word_length: Count = 26, min_count: Count = 1) -> None:
         self.word_length, self.min_count = word_length, min_count
@@ -154,13 +145,13 @@ class CharacterTokenizer:
         self._set(alphabet)
 
     def extended(self, texts: Sequence[str], langs: Sequence[str]) -> CharacterTokenizer:
-        """Another tokenizer, which knows the characters of these sentences too and spells all others as this one."""
-        made = CharacterTokenizer(word_length=self.word_length, min_count=self.min_count)
-        made._set(self.alphabet.extended(self._count(texts, langs), self.min_count))
-        return made
+        """A tokenizer that also knows the characters of these sentences and spells all other words as this one."""
+        tokenizer = CharacterTokenizer(word_length=self.word_length, min_count=self.min_count)
+        tokenizer._set(self.alphabet.extended(self._count(texts, langs), self.min_count))
+        return tokenizer
 
     def save(self, folder: Path) -> None:
-        """Write the characters, one list, and those added later, another, into a model folder."""
+        """Write the list of characters, and that of characters added later, into a model folder."""
         added = {"added": self.alphabet.added} if self.alphabet.added else {}
         write_json(folder / self.FILE, {"characters": self.alphabet.characters, **added})
 
@@ -172,20 +163,20 @@ class CharacterTokenizer:
             if not isinstance(each, list) or not all(isinstance(one, str) and len(one) == 1 for one in each):
                 raise ValueError("its characters must be a list of strings of one character")
         if len({*lists[0], *lists[1]}) != len(lists[0]) + len(lists[1]):
-            raise ValueError("its characters must come once each")
+            raise ValueError("its characters must be distinct")
         self._set(Alphabet(*lists))
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
-        """Ids of each sentence; those of rare words hold until the next call."""
-        self._lexicon.turn()
+        """The ids of each sentence; those without a lasting id are valid until the next call."""
+        self._ids.forget()
         return [
-            np.asarray([START, *self._lexicon.number(words(text, lang)), END], dtype=np.int64)
+            np.asarray([START, *self._ids.number(words(text, lang)), END], dtype=np.int64)
             for text, lang in zip(texts, langs, strict=True)
         ]
 
     def spelling(self, ids: Ints) -> Ints:
-        """Letter numbers [len(ids), word_length] of ids that the latest call gave out, 0 behind the end."""
-        spelled = self._lexicon.words(ids)
+        """Letter numbers [len(ids), word_length] of ids that the latest call gave out, 0 after the end."""
+        spelled = self._ids.words(ids)
         if self.min_count == 1:
             spelled = [self.alphabet.without_unknown(word) for word in spelled]
         letters = self.alphabet.spell(spelled, self.word_length)
@@ -195,7 +186,7 @@ class CharacterTokenizer:
         return letters
 
     def _count(self, texts: Sequence[str], langs: Sequence[str]) -> Counter[str]:
-        """How often each word occurs, as far as it is spelled."""
+        """The number of occurrences of each word, cut to the length that is spelled."""
         return Counter(
             word[: self.word_length]
             for text, lang in zip(texts, langs, strict=True)
@@ -203,17 +194,15 @@ class CharacterTokenizer:
         )
 
     def _set(self, alphabet: Alphabet) -> None:
-        self.alphabet, self._lexicon = alphabet, Lexicon()
-        spelled = Vocabulary(
+        self.alphabet, self._ids = alphabet, WordIds()
+        self.vocabulary = Vocabulary(
             size=0,
             pad=PAD,
             mask=MASK,
             special=tuple(range(len(SPECIAL_TOKENS))),
             letters=alphabet.size,
             word_length=self.word_length,
-        )
-        self.vocabulary = (
-            ExtendedVocabulary(**asdict(spelled), marks=alphabet.marks) if alphabet.added else spelled
+            marks=alphabet.marks,
         )
 
 

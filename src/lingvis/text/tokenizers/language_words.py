@@ -1,18 +1,17 @@
-"""Words with ids of their own in every language, even where two languages spell a word alike."""
+"""Words with separate ids per language, even where two languages spell a word alike."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError, choices
 from lingvis.files import write_json
@@ -25,21 +24,15 @@ from lingvis.text.tokenizers.base import (
     START,
     TOKENIZERS,
     UNKNOWN,
+    Tokenizer,
     Vocabulary,
 )
 
-LENDER = "en"  # the language whose words stand for rare words of the others
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageVocabulary(Vocabulary):
-    """A vocabulary in blocks; lender: the language whose words occur in other languages' sentences, -1 for none."""
-
-    lender: int = -1
+LENDER = "en"  # the language whose words replace rare words of the others
 
 
 class _Language(BaseModel):
-    """A language as stored: its words, and those that have an English one's id instead."""
+    """A language as stored: its words, and those that have the id of an English word instead."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     words: list[str]
@@ -52,8 +45,8 @@ class _Stored(BaseModel):
 
 
 @TOKENIZERS.register("language_words", "words by ICU, each language with ids of its own (MULE, SMALR)")
-class LanguageWordTokenizer:
-    """The words of each language seen at least `min_count` times in its training captions, one block a language.
+class LanguageWordTokenizer(Tokenizer):
+    """The words that occur at least `min_count` times in the training captions of a language, one block per language.
 
     Languages come in order of first appearance, words by frequency, ties in alphabetical order. With
     `rare_below` = t and a folder of `dictionaries`, words of other languages that occur fewer than t times
@@ -61,7 +54,7 @@ class LanguageWordTokenizer:
     2020, "Dictionary Mapping"). The mapping is stored, so that a saved model needs no dictionary.
 
     Where every training word is kept (`min_count` = 1 and no mapping), the vector of `unknown` is never trained:
-    later sentences are read without their unknown words, unless they have no other.
+    unknown words of later sentences are dropped, unless a sentence has no others.
     """
 
     FILE = "vocabulary.json"
@@ -106,18 +99,18 @@ class LanguageWordTokenizer:
                 "add en to data.languages, or set rare_below = 0 and dictionaries = ''"
             )
         known = {word: counts[LENDER][word] for word in kept[LENDER]}
-        found = find_dictionaries(Path(self.dictionaries), tuple(kept), into=LENDER, counts=known)
+        dictionaries = find_dictionaries(Path(self.dictionaries), tuple(kept), into=LENDER, counts=known)
         return {
             lang: {
                 word: dictionary[word]
                 for word in sorted(counts[lang].keys() - set(kept[lang]))
                 if dictionary.get(word) in known
             }
-            for lang, dictionary in found.items()
+            for lang, dictionary in dictionaries.items()
         }
 
     def save(self, folder: Path) -> None:
-        """Write each language's words, and what English word stands for which, into a model folder."""
+        """Write the words of each language, and the mapping to English words, into a model folder."""
         write_json(folder / self.FILE, _Stored(languages=self._languages).model_dump())
 
     def load(self, folder: Path) -> None:
@@ -126,12 +119,12 @@ class LanguageWordTokenizer:
         lender = set(stored[LENDER].words) if LENDER in stored else set()
         for lang, each in stored.items():
             if len(set(each.words)) != len(each.words):
-                raise ValueError(f"the words of {lang} must be there once each")
+                raise ValueError(f"the words of {lang} must be distinct")
             if not lender.issuperset(each.borrowed.values()):
                 raise ValueError(f"{lang} borrows words that {LENDER} does not have")
         self._set(stored)
 
-    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[NDArray[np.int64]]:
+    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         unknown = set(langs) - self._ids.keys()
         if unknown:
             raise UserError(
@@ -140,7 +133,7 @@ class LanguageWordTokenizer:
             )
         return [self._encode(words(text, lang), lang) for text, lang in zip(texts, langs, strict=True)]
 
-    def _encode(self, pieces: Sequence[str], lang: str) -> NDArray[np.int64]:
+    def _encode(self, pieces: Sequence[str], lang: str) -> Ints:
         ids = self._ids[lang]
         inner = [ids.get(word, UNKNOWN) for word in pieces]
         if self.min_count == 1 and not self.rare_below:
@@ -158,7 +151,7 @@ class LanguageWordTokenizer:
         lent = dict(self._ids[LENDER]) if lends else {}
         for lang, each in languages.items():
             self._ids[lang].update((word, lent[english]) for word, english in each.borrowed.items())
-        self.vocabulary: Vocabulary = LanguageVocabulary(
+        self.vocabulary = Vocabulary(
             size=starts[-1],
             pad=PAD,
             mask=MASK,

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError
-from lingvis.text.tokenizers.base import TOKENIZERS, Vocabulary
+from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
 
 FOLDER = "transformer"
 
 
 def library() -> Any:
+    """The `transformers` library; raises if it is not installed."""
     try:
         transformers: Any = importlib.import_module("transformers")
     except ImportError as error:
@@ -41,8 +42,8 @@ def pretrained(kind: str, source: str | Path, **options: Any) -> Any:
 
 
 @TOKENIZERS.register("transformer", "the subword tokenizer of a pretrained transformer")
-class TransformerTokenizer:
-    """`model` is a hub name or a folder; nothing is fitted, the vocabulary is the pretrained one."""
+class TransformerTokenizer(Tokenizer):
+    """The pretrained vocabulary of `model`, a hub name or a folder; nothing is fitted."""
 
     vocabulary: Vocabulary
 
@@ -59,10 +60,10 @@ class TransformerTokenizer:
         self._tokenizer.save_pretrained(str(folder / FOLDER))
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote; the hub is not asked."""
+        """Read what `save` wrote, without the hub."""
         self._set(pretrained("AutoTokenizer", folder / FOLDER, local_files_only=True))
 
-    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[NDArray[np.int64]]:
+    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         encoded = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
         return [np.asarray(ids, dtype=np.int64) for ids in encoded]
 

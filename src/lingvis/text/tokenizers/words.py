@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
@@ -22,17 +22,18 @@ from lingvis.text.tokenizers.base import (
     START,
     TOKENIZERS,
     UNKNOWN,
+    Tokenizer,
     Vocabulary,
 )
 
 
 @TOKENIZERS.register("words", "words of any script by ICU, between a start and an end token")
-class WordTokenizer:
-    """A vocabulary of the words seen at least `min_count` times in the training captions of all languages.
+class WordTokenizer(Tokenizer):
+    """The words that occur at least `min_count` times in the training captions of all languages.
 
     Words that several languages spell alike share an id. With `min_count` = 1 no training caption has an unknown
-    word, and so that vector is never trained: later sentences are read without their unknown words, unless they
-    have no other.
+    word, so the vector of `unknown` is never trained: unknown words of later sentences are dropped, unless a sentence
+    has no others.
     """
 
     FILE = "vocabulary.json"
@@ -53,7 +54,7 @@ class WordTokenizer:
         self._set([word for word, _ in sorted(kept, key=lambda item: (-item[1], item[0]))])
 
     def save(self, folder: Path) -> None:
-        """Write the words, one list, into a model folder."""
+        """Write the list of words into a model folder."""
         write_json(folder / self.FILE, {"words": self.words})
 
     def load(self, folder: Path) -> None:
@@ -63,10 +64,10 @@ class WordTokenizer:
             raise ValueError("its words must be strings, each once")
         self._set(stored)
 
-    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[NDArray[np.int64]]:
+    def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         return [self._encode(words(text, lang)) for text, lang in zip(texts, langs, strict=True)]
 
-    def _encode(self, pieces: Iterable[str]) -> NDArray[np.int64]:
+    def _encode(self, pieces: Iterable[str]) -> Ints:
         inner = [self._ids.get(word, UNKNOWN) for word in pieces]
         if self.min_count == 1:
             inner = [number for number in inner if number != UNKNOWN] or inner

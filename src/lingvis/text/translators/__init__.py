@@ -1,4 +1,4 @@
-"""Translators: sentences of one language -> another, by programs or libraries."""
+"""Translators: sentences of one language -> sentences of another, by installed programs or libraries."""
 
 from lingvis.text.translators.apertium import ApertiumTranslator
 from lingvis.text.translators.contract import TRANSLATORS, Translator

@@ -1,4 +1,4 @@
-"""Apertium: rule-based translation between related languages, as a program of the system."""
+"""Apertium: rule-based translation between related languages, by a program installed on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSTALL = "for example: apt-get install apertium apertium-eng-spa"
 
 @TRANSLATORS.register("apertium", "the program Apertium with the pairs installed on this machine")
 class ApertiumTranslator:
-    """One process translates all sentences of a call.
+    """Translates all sentences of a call in one process.
 
     Forcada et al. 2011, "Apertium: a free/open-source platform for rule-based machine translation".
     """
@@ -33,12 +33,12 @@ class ApertiumTranslator:
 
 
 def _translate(lines: list[str], pair: str) -> list[str]:
-    # Only an empty line ends a sentence: words move across a single line break ("red", "car" -> "coche", "rojo").
+    # Only an empty line ends a sentence; Apertium moves words across a line break ("red", "car" -> "coche", "rojo").
     done = _run(["-u", pair], "\n\n".join(lines)).split("\n\n")
     if len(done) != len(lines):
         raise UserError(
-            f"Apertium's pair {pair} made {len(done)} sentences of {len(lines)}; translate fewer at a time "
-            "to find the one it splits"
+            f"Apertium's pair {pair} turned {len(lines)} sentences into {len(done)}; translate fewer at a time "
+            "to find the one that it splits"
         )
     return [line.strip() for line in done]
 
@@ -57,8 +57,8 @@ def _run(arguments: list[str], text: str = "") -> str:
             f"the program apertium is not installed; install it and a pair, {_INSTALL}"
         ) from error
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip()
+        message = error.stderr.decode(errors="replace").strip()
         raise UserError(
-            f"apertium {' '.join(arguments)} failed: {said}; see that it runs by itself"
+            f"apertium {' '.join(arguments)} failed: {message}; check that it runs on its own"
         ) from error
     return done.stdout.decode()

@@ -1,4 +1,4 @@
-"""What every translator offers, and the registry that finds one by name."""
+"""The contract of translators, and their registry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lingvis.registry import Registry
 
 @runtime_checkable
 class Translator(Protocol):
-    """Sentences of one language -> the same sentences in another; any function of this shape will do."""
+    """Sentences of one language -> the same sentences in another; any function of this shape is a translator."""
 
     def __call__(self, texts: Sequence[str], source: str, target: str) -> list[str]: ...
 
@@ -19,7 +19,7 @@ TRANSLATORS: Registry[Callable[..., Translator]] = Registry("translator")
 
 
 def translate_lines(texts: Sequence[str], translate: Callable[[list[str]], list[str]]) -> list[str]:
-    """Give a program each different sentence once, as one line; empty ones stay empty without it."""
+    """Translate each distinct sentence once, as one line; empty sentences stay empty."""
     lines = [" ".join(text.split()) for text in texts]
     distinct = list(dict.fromkeys(filter(None, lines)))
     translations = dict(zip(distinct, translate(distinct), strict=True)) if distinct else {}

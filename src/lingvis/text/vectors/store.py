@@ -1,38 +1,34 @@
-"""Stored word vectors: a folder with a file for each language and a manifest."""
+"""Stored word vectors: a folder with one file per language and a manifest."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 import lingvis
+from lingvis.arrays import Bools, Floats
 from lingvis.errors import UserError, choices
-from lingvis.files import atomic_folder, write_json
+from lingvis.files import atomic_folder, checksum, write_json
+from lingvis.strict import StrictModel, explain
 from lingvis.text.vectors.table import WordTable
 
 MANIFEST = "manifest.json"
 VECTORS = "vectors"  # the folder below the dataset, and the tensor of a file
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Origin(_Strict):
+class VectorsOrigin(StrictModel):
     """Where the vectors of a language come from; equal origins mean equal vectors.
 
-    source: how they were trained, or the name of the file they were read from, and file: its SHA-256;
-    sentences: SHA-256 of the sentences whose words are kept, one a line; dim: the size asked for, None: that of
-    the file.
+    source: the training method, or the name of the file they were read from, whose SHA-256 is `file`.
+    sentences: SHA-256 of the sentences whose words are kept, one sentence per line.
+    dim: the requested size; None keeps that of the file.
     """
 
     source: str
@@ -43,28 +39,28 @@ class Origin(_Strict):
     seed: int | None = None
 
 
-class Stored(_Strict):
-    """What the manifest says of one language: `missing` of the words of its sentences have no vector."""
+class LanguageVectors(StrictModel):
+    """The entry of one language in the manifest; missing: number of words of its sentences without a vector."""
 
-    origin: Origin
+    origin: VectorsOrigin
     words: int
     missing: int
     checksum: str
 
 
-class Manifest(_Strict):
+class VectorsManifest(StrictModel):
     """manifest.json."""
 
     format: Literal[1]
     lingvis: str
     dim: int
-    languages: dict[str, Stored]
+    languages: dict[str, LanguageVectors]
 
 
 class WordVectors:
-    """Word vectors of one size in some languages; a language is read when it is first asked for."""
+    """Word vectors of one size in several languages; each language is read at its first use."""
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Path, manifest: VectorsManifest) -> None:
         self.path, self.manifest = path, manifest
         self._tables: dict[str, WordTable] = {}
         self._rows: dict[str, dict[str, int]] = {}
@@ -75,15 +71,14 @@ class WordVectors:
         path = Path(path)
         file = path / MANIFEST
         if not file.is_file():
-            there = choices(names(path.parent.parent))
             raise UserError(
-                f"no word vectors at {path} (there are: {there}); "
+                f"no word vectors at {path} (available: {choices(names(path.parent.parent))}); "
                 f"make some with: lingvis vectors train {path.parent.parent} --name {path.name}"
             )
         try:
-            return cls(path, Manifest.model_validate_json(file.read_bytes()))
+            return cls(path, VectorsManifest.model_validate_json(file.read_bytes()))
         except ValidationError as error:
-            raise _damaged(path, f"{MANIFEST}: {error.errors()[0]['msg']}") from error
+            raise _damaged(path, f"{MANIFEST}: {explain(error.errors()[0])}") from error
 
     @property
     def languages(self) -> list[str]:
@@ -101,19 +96,19 @@ class WordVectors:
             self._tables[lang] = self._read(lang)
         return self._tables[lang]
 
-    def lookup(self, words: Sequence[str], lang: str) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Vectors of words as `lingvis.text.segment.words` spells them, float32 [n, dim], and which were found.
+    def lookup(self, words: Sequence[str], lang: str) -> tuple[Floats, Bools]:
+        """Vectors float32 [n, dim] of words as `lingvis.text.segment.words` spells them, and which words have one.
 
-        A word without a vector is zero.
+        A word without a vector has zeros.
         """
         table = self.table(lang)
         if lang not in self._rows:
             self._rows[lang] = {word: row for row, word in enumerate(table.words)}
         rows = np.array([self._rows[lang].get(word, -1) for word in words], dtype=np.int64)
-        found = rows >= 0
+        has_vector = rows >= 0
         values = np.zeros((len(rows), self.dim), dtype=np.float32)
-        values[found] = table.values[rows[found]]
-        return values, found
+        values[has_vector] = table.values[rows[has_vector]]
+        return values, has_vector
 
     def _read(self, lang: str) -> WordTable:
         if lang not in self.manifest.languages:
@@ -121,7 +116,7 @@ class WordVectors:
         file = self.path / _file_name(lang)
         try:
             if checksum(file) != self.manifest.languages[lang].checksum:
-                raise _damaged(self.path, f"{file.name} is not the file the manifest speaks of")
+                raise _damaged(self.path, f"{file.name} does not match its checksum")
             with safe_open(file, framework="numpy") as stored:
                 words = json.loads(stored.metadata()["words"])
                 return WordTable(words, stored.get_tensor(VECTORS).astype(np.float32))
@@ -130,14 +125,17 @@ class WordVectors:
 
 
 def names(dataset: Path) -> list[str]:
-    """The word vectors stored in a dataset folder."""
+    """The names of the word vectors stored in a dataset folder."""
     return sorted(file.parent.name for file in (dataset / VECTORS).glob(f"*/{MANIFEST}"))
 
 
 def write_vectors(
-    path: Path, tables: Mapping[str, WordTable], origins: Mapping[str, Origin], missing: Mapping[str, int]
+    path: Path,
+    tables: Mapping[str, WordTable],
+    origins: Mapping[str, VectorsOrigin],
+    missing: Mapping[str, int],
 ) -> WordVectors:
-    """Write a folder of word vectors, whole or not at all; float16, as measured values need no more."""
+    """Write a folder of word vectors atomically, as float16, which is precise enough for them."""
     for lang, table in tables.items():
         _check_range(table, origins[lang].source)
     languages = {}
@@ -147,37 +145,31 @@ def write_vectors(
             metadata = {"words": json.dumps(table.words, ensure_ascii=False)}
             # Not save_file: it makes files that only their owner may read.
             file.write_bytes(save({VECTORS: table.values.astype(np.float16)}, metadata=metadata))
-            languages[lang] = Stored(
+            languages[lang] = LanguageVectors(
                 origin=origins[lang],
                 words=len(table.words),
                 missing=missing[lang],
                 checksum=checksum(file),
             )
         (dim,) = {table.values.shape[1] for table in tables.values()}
-        manifest = Manifest(format=1, lingvis=lingvis.__version__, dim=dim, languages=languages)
+        manifest = VectorsManifest(format=1, lingvis=lingvis.__version__, dim=dim, languages=languages)
         write_json(folder / MANIFEST, manifest.model_dump(mode="json", exclude_none=True))
     return WordVectors.open(path)
 
 
 def _check_range(table: WordTable, source: str) -> None:
-    """Refuse numbers that float16 has no room for."""
+    """Raise for numbers that float16 cannot hold."""
     too_large = ~(np.abs(table.values) <= np.finfo(np.float16).max).all(axis=1)
     if too_large.any():
         word = table.words[int(too_large.argmax())]
         raise UserError(
-            f"the vector of {word!r} from {source} has a number beyond 65504, the largest that is stored; "
-            "divide all vectors of that file by one number that brings them into this range"
+            f"the vector of {word!r} from {source} has a number above 65504, the largest that can be stored; "
+            "divide all vectors of that file by a common factor"
         )
 
 
 def _file_name(lang: str) -> str:
     return f"{lang}.safetensors"
-
-
-def checksum(file: Path) -> str:
-    """SHA-256 of a file, read as a stream."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _damaged(path: Path, reason: str) -> UserError:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lingvis.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +15,17 @@ class WordTable:
     """words[i] has the vector values[i]; values: float32 [words, dim]."""
 
     words: list[str]
-    values: NDArray[np.float32]
+    values: Floats
 
     @classmethod
-    def of(cls, found: Mapping[str, NDArray[np.float32]], dim: int) -> WordTable:
-        """From a mapping of words to vectors [dim]; it may be empty."""
-        values = np.empty((len(found), dim), dtype=np.float32)
-        for row, vector in enumerate(found.values()):
+    def of(cls, vectors: Mapping[str, Floats], dim: int) -> WordTable:
+        """A table of a mapping from words to vectors [dim]; it may be empty."""
+        values = np.empty((len(vectors), dim), dtype=np.float32)
+        for row, vector in enumerate(vectors.values()):
             values[row] = vector
-        return cls(list(found), values)
+        return cls(list(vectors), values)
+
+    @property
+    def dim(self) -> int:
+        """The size of a vector."""
+        return int(self.values.shape[1])

@@ -22,19 +22,21 @@ METHOD = (
 
 
 def usual_epochs(words: int) -> int:
-    """Passes over a text of so many words: three million words in all, but 3 to 15 passes."""
+    """The number of passes over a text of `words` words: three million words in total, but 3 to 15 passes."""
     return max(3, min(15, round(3_000_000 / max(words, 1))))
 
 
 def gensim(module: str) -> Any:
-    """A module of gensim, or a sentence that says how to get it."""
+    """Import a module of gensim; raises with the command that installs it."""
     try:
         loaded = importlib.import_module(f"gensim.{module}")
     except ImportError as error:
         raise UserError(
             f"word vectors need {error.name}; install it with: pip install 'lingvis[vectors]'"
         ) from error
-    logging.getLogger("gensim").setLevel(logging.ERROR)  # it warns of small corpora, which ours are
+    logging.getLogger("gensim").setLevel(
+        logging.ERROR
+    )  # it warns about small corpora, and captions are small
     return loaded
 
 
@@ -49,7 +51,7 @@ def train_vectors(
     """Vectors of every word of the sentences of one language; `on_epoch` is called after each pass over them.
 
     Skip-gram with negative sampling; a word is the mean of its own vector and those of its subwords
-    (Bojanowski et al. 2017, eq. 1-2). One thread, so that a seed gives the same vectors again.
+    (Bojanowski et al. 2017, eq. 1-2). Runs on one thread, so that a seed gives the same vectors again.
     """
     callback: Any = gensim("models.callbacks").CallbackAny2Vec
 

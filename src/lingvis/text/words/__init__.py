@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.char_gru import CharacterGRU
 from lingvis.text.words.embedding import WordEmbedding
 from lingvis.text.words.hybrid import HybridWords
@@ -24,4 +24,5 @@ __all__ = [
     "TransformerWords",
     "UniversalWords",
     "WordEmbedding",
+    "WordPart",
 ]

@@ -1,9 +1,39 @@
-"""Word parts: token ids -> one vector per word, before any context."""
+"""The contract of word parts: token ids -> one vector per token, before any context."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from pathlib import Path
+
 from torch import nn
 
+from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
+from lingvis.types import TextBatch, Tokens
 
-WORDS: Registry[type[nn.Module]] = Registry("word part")
+
+class WordPart(RecipePart, nn.Module, ABC):
+    """Gives every token of a sentence a vector of length `dim`."""
+
+    dim: int
+
+    @property
+    def per_language(self) -> bool:
+        """Whether it has one layer per language, so that its computation depends on the languages of a batch."""
+        return False
+
+    @property
+    def table_values(self) -> int:
+        """Number of values of the table that a deployed model looks words up in; 0: it has no such table."""
+        return 0
+
+    def save(self, folder: Path) -> None:
+        """Write what the constructor needs beside the weights into a model folder; by default nothing."""
+        return
+
+    @abstractmethod
+    def forward(self, batch: TextBatch) -> Tokens:
+        """ids [B, L] -> [B, L, dim], with the mask and the languages of the batch."""
+
+
+WORDS: Registry[type[WordPart]] = Registry("word part")

@@ -1,4 +1,4 @@
-"""Token ids -> Tokens: one vector a word, before any context."""
+"""One learned vector per word."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from torch import nn
 
 from lingvis.bounds import Count
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch, Tokens
 
-REACH = 0.1  # of the numbers that a vector starts from
+REACH = 0.1  # largest absolute value of a random start
 
 
-@WORDS.register("embedding", "a learned vector for each word of the vocabulary")
-class WordEmbedding(nn.Module):
+@WORDS.register("embedding", "one learned vector per word of the vocabulary")
+class WordEmbedding(WordPart):
     """ids [B, L] -> [B, L, dim], initialised U(-REACH, REACH) as in VSE++; the padding vector stays zero."""
 
     def __init__(self, *, vocabulary: Vocabulary, dim: Count) -> None:

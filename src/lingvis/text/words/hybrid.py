@@ -3,47 +3,56 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.files import write_json
+from lingvis.recipes.schema import Recipe
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.language_words import LanguageVocabulary
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.latent import Assignment
-from lingvis.text.words.space import WordSpace, check_vectors, in_blocks
+from lingvis.text.words.space import WordSpace, check_blocks, check_vectors
 from lingvis.types import TextBatch, Tokens
 
 
 @WORDS.register("hybrid", "own vectors for frequent words, shared latent tokens for the others (SMALR)")
-class HybridWords(nn.Module):
+class HybridWords(WordPart):
     """ids [B, L] -> [B, L, dim] (Burns et al. 2020, section 3.1, HEM).
 
     The first `own` words of each language have vectors of their own, which pass through the language's linear
-    layer; every other word has the vector of ONE latent token. Which one is frozen, the vectors are trained;
-    tokens that no word has are dropped. own = 0 is the language-agnostic baseline (LA). Special tokens have
+    layer; every other word has the vector of ONE latent token. The choice of the token is fixed, the vectors are
+    trained; tokens without a word are dropped. own = 0 is the language-agnostic baseline (LA). Special tokens have
     vectors of the universal space.
 
-    vectors: where own vectors start, as in `universal`, reduced to vector_dim by PCA. assignment: from the
-    pre-training. Instead of both, `folder` holds a saved model, whose weights the caller loads.
+    vectors: the start of the own vectors, as in `universal`, reduced to vector_dim by PCA. assignment: from the
+    pre-training. folder: instead of both, the folder of a saved model, whose weights the caller loads.
     """
 
     FILE = "latent.json"
     row_of: Tensor
 
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """Its latent tokens come from pre-training."""
+        if recipe.pretraining.name != "latent":
+            yield (
+                f"text.words hybrid starts from latent tokens, but pretraining.name is {recipe.pretraining.name}; "
+                "set pretraining.name = latent, or choose another text.words.name"
+            )
+
     def __init__(
         self,
         *,
         vocabulary: Vocabulary,
-        vectors: NDArray[np.float32] | None = None,
+        vectors: Floats | None = None,
         assignment: Assignment | None = None,
         folder: Path | None = None,
         own: Annotated[int, Field(ge=0)] = 5000,
@@ -51,36 +60,34 @@ class HybridWords(nn.Module):
         dim: Count,
     ) -> None:
         super().__init__()
-        languages = in_blocks(vocabulary, "hybrid")
-        self.dim, special = dim, len(languages.special)
-        own_ids = _own_ids(languages, own)
+        check_blocks(vocabulary, "hybrid")
+        self.dim, special = dim, len(vocabulary.special)
+        own_ids = _own_ids(vocabulary, own)
         if assignment is not None:
             if assignment.vectors.shape[1] != dim:
                 raise UserError(
                     f"text.words.dim is {dim}, but the latent tokens have {assignment.vectors.shape[1]} dimensions; "
                     "make the dim of text.words and of pretraining equal"
                 )
-            used, rows = _rows(languages, own_ids, assignment)
+            used, rows = _rows(vocabulary, own_ids, assignment)
             self.latent = len(used)
         elif folder is not None:
-            self.latent, rows = (
-                _stored_tokens(folder / self.FILE),
-                torch.zeros(languages.size, dtype=torch.int64),
-            )
+            self.latent = _stored_tokens(folder / self.FILE)
+            rows = torch.zeros(vocabulary.size, dtype=torch.int64)
         else:
             raise UserError(
                 "text.words hybrid has no latent tokens to start from; set pretraining.name = latent"
             )
         start = None
         if vectors is not None:
-            start = check_vectors(torch.from_numpy(vectors), languages, vector_dim)[own_ids]
+            start = check_vectors(torch.from_numpy(vectors), vocabulary, vector_dim)[own_ids]
         self.space = WordSpace(
             shared=special + self.latent,
-            own=[min(own, behind - first) for first, behind in languages.blocks],
+            own=[min(own, end - first) for first, end in vocabulary.blocks],
             vector_dim=vector_dim,
             dim=dim,
             vectors=start,
-            lender=languages.lender,
+            lender=vocabulary.lender,
         )
         if assignment is not None:
             with torch.no_grad():
@@ -88,8 +95,13 @@ class HybridWords(nn.Module):
         self.register_buffer("row_of", rows)
 
     def save(self, folder: Path) -> None:
-        """Write the number of latent tokens, which the shapes of a saved model depend on."""
+        """Write the number of latent tokens, which the shapes of the weights depend on."""
         write_json(folder / self.FILE, {"latent": self.latent})
+
+    @property
+    def per_language(self) -> bool:
+        """One linear layer per language, where words have vectors of their own."""
+        return self.space.project is not None
 
     @property
     def table_values(self) -> int:
@@ -100,14 +112,14 @@ class HybridWords(nn.Module):
         return Tokens(self.space(self.row_of[batch.ids], batch.runs), batch.mask, batch.runs)
 
 
-def _own_ids(vocabulary: LanguageVocabulary, own: int) -> Tensor:
+def _own_ids(vocabulary: Vocabulary, own: int) -> Tensor:
     """Ids of the words with vectors of their own, language by language."""
-    ids = [torch.arange(first, min(first + own, behind)) for first, behind in vocabulary.blocks]
+    ids = [torch.arange(first, min(first + own, end)) for first, end in vocabulary.blocks]
     return torch.cat(ids)
 
 
-def _rows(vocabulary: LanguageVocabulary, own_ids: Tensor, assignment: Assignment) -> tuple[Tensor, Tensor]:
-    """Latent tokens that are used, ascending, and the row of each id: special tokens, latent tokens, own words."""
+def _rows(vocabulary: Vocabulary, own_ids: Tensor, assignment: Assignment) -> tuple[Tensor, Tensor]:
+    """The used latent tokens, ascending, and the row of each id; rows: special tokens, latent tokens, own words."""
     special = len(vocabulary.special)
     shares = torch.ones(vocabulary.size, dtype=torch.bool)
     shares[:special] = False

@@ -18,15 +18,15 @@ from lingvis.text.words.spelled import SpelledWordPart
 from lingvis.types import SpelledWords
 
 
-@WORDS.register("liwe", "words from the letters at their places, by fully connected layers (LIWE)")
+@WORDS.register("liwe", "words from their letters by position, through fully connected layers (LIWE)")
 class CharacterMLP(SpelledWordPart):
-    """Letter vectors side by side [words, word_length * letter_dim] -> layers -> [words, dim].
+    """Concatenated letter vectors [words, word_length * letter_dim] -> layers -> [words, dim].
 
     Every layer, the last one too, is a linear map with weight norm, batch norm and a leaky ReLU of slope 0.1
     (Wehrmann et al. 2019, LIWE-GRU(f1, f2); Burns et al. 2020 call 24-d letters S-LIWE and 120-d ones L-LIWE).
-    Statistics count each distinct word of a batch once, and neither padding nor `unknown`, which no sentence of
-    spelled words has; the mask counts, since augmentation may put it into any batch. Places behind the end of a
-    word are zero.
+    Batch statistics count each distinct word of a batch once, without padding and `unknown`, which no sentence of
+    spelled words has; the mask token counts, since augmentation may put it into any batch. Positions after the end of
+    a word are zero.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class CharacterMLP(SpelledWordPart):
 
 
 class _Layer(nn.Module):
-    """A linear map with weight norm, then batch norm and leaky ReLU; the shift is the batch norm's."""
+    """A linear map with weight norm, then batch norm and leaky ReLU; the bias is that of the batch norm."""
 
     def __init__(self, input_dim: int, dim: int) -> None:
         super().__init__()

@@ -1,61 +1,77 @@
-"""Translator: fixed word vectors of one language, turned into the word space of another by one linear map."""
+"""Translator: fixed word vectors of one language, mapped into the word space of another by one linear map."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.errors import UserError
+from lingvis.recipes.schema import Recipe
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.words.base import WORDS
-from lingvis.text.words.space import check_vectors, in_blocks
+from lingvis.text.words.base import WORDS, WordPart
+from lingvis.text.words.space import check_blocks, check_vectors
 from lingvis.types import TextBatch, Tokens
 
-FITTED = ("procrustes", "rcsls")  # maps that a dictionary and another model are needed for
+FITTED = ("procrustes", "rcsls")  # maps that need a dictionary and another model
 
 
 @WORDS.register("mapped", "fixed pretrained vectors through one linear map between languages (Translator)")
-class MappedWords(nn.Module):
+class MappedWords(WordPart):
     """ids [B, L] -> [B, L, vector_dim]: M x, x being the vector of a word (Liu, Lebret, Aberer: f(M t)).
 
     vectors: float32 [vocabulary.size, vector_dim], prepared as in `lingvis.text.alignment`, zeros for words
-    without one; None when a saved model is loaded. map: "none" is no M; "random" a random rotation, so that it
-    differs from a fitted one in its directions alone; "procrustes" and "rcsls" start from `matrix`
+    without one; None when a saved model is loaded. map: "none" leaves M out; "random" is a random rotation, which
+    differs from a fitted one only in its directions; "procrustes" and "rcsls" start from `matrix`
     [vector_dim, vector_dim], which was fitted with `dictionary`: the part itself never reads that file.
 
-    Special tokens are words of no language: their vectors lie in the space behind the map. The vectors of words
-    are parameters, so that optimizer.factors freezes them; recipes do.
+    Special tokens belong to no language: their vectors are in the space after the map. The vectors of words are
+    parameters, so that optimizer.factors can freeze them, as the recipes do.
     """
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """Every word with a vector stays in the vocabulary; a dictionary serves only a fitted map."""
+        tokenizer, words = recipe.text.tokenizer.options, recipe.text.words.options
+        if tokenizer.get("min_count") != 1 or tokenizer.get("rare_below"):
+            yield (
+                "text.words mapped keeps every word that has a vector; set text.tokenizer.name = language_words with "
+                "min_count = 1 and without rare_below"
+            )
+        if words.get("dictionary") and words.get("map") not in FITTED:
+            yield (
+                f"text.words.dictionary is {words['dictionary']!r}, but text.words.map is {words.get('map')}, which "
+                f"needs none; set text.words.map = {FITTED[0]} or {FITTED[1]}, or leave the dictionary out"
+            )
 
     def __init__(
         self,
         *,
         vocabulary: Vocabulary,
-        vectors: NDArray[np.float32] | None = None,
-        matrix: NDArray[np.float32] | None = None,
+        vectors: Floats | None = None,
+        matrix: Floats | None = None,
         vector_dim: Count,
         map: Literal["none", "random", "procrustes", "rcsls"],
         dictionary: str = "",
     ) -> None:
         super().__init__()
-        languages = in_blocks(vocabulary, "mapped")
-        if map != "none" and len(languages.languages) > 1:
+        check_blocks(vocabulary, "mapped")
+        if map != "none" and len(vocabulary.languages) > 1:
             raise UserError(
-                f"text.words.map = {map!r} brings one language into the space of another, but the captions are in "
-                f"{', '.join(languages.languages)}; name one in data.languages, or set text.words.map = none"
+                f"text.words.map = {map!r} maps one language into the space of another, but the captions are in "
+                f"{', '.join(vocabulary.languages)}; name one in data.languages, or set text.words.map = none"
             )
-        self.dim, self.words = vector_dim, languages.own_words
-        special = len(languages.special)
-        scale = vector_dim**-0.5  # of vectors of unit length
-        start = scale * torch.randn(languages.size - special, vector_dim)
+        self.dim, self.words = vector_dim, vocabulary.own_words
+        special = len(vocabulary.special)
+        scale = vector_dim**-0.5  # standard deviation in vectors of unit length
+        start = scale * torch.randn(vocabulary.size - special, vector_dim)
         if vectors is not None:
-            start = check_vectors(torch.from_numpy(vectors), languages, vector_dim)[special:]
+            start = check_vectors(torch.from_numpy(vectors), vocabulary, vector_dim)[special:]
         self.vectors = nn.Parameter(start)
         self.special = nn.Parameter(scale * torch.randn(special, vector_dim))
         self.translator: nn.Linear | None = None
@@ -73,10 +89,10 @@ class MappedWords(nn.Module):
         chosen = torch.where((batch.ids < count).unsqueeze(-1), special, words)
         return Tokens(chosen, batch.mask, batch.runs)
 
-    def table(self) -> NDArray[np.float32]:
-        """The vectors of `words` behind the map, [words, vector_dim]: the space that the encoder knows."""
+    def table(self) -> Floats:
+        """The vectors of `words` after the map, [words, vector_dim]: the space that the encoder knows."""
         with torch.no_grad():
-            values: NDArray[np.float32] = self._mapped(self.vectors).cpu().numpy()
+            values: Floats = self._mapped(self.vectors).cpu().numpy()
         return values
 
     def _mapped(self, vectors: Tensor) -> Tensor:

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.characters import ExtendedVocabulary
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.spelled import SpelledWordPart
 from lingvis.types import SpelledWords
@@ -22,10 +21,10 @@ BASE = 1_540_483_477
 class HashedNgrams(SpelledWordPart):
     """Sum of the vectors of a word's n-grams and of the word itself, over the root of their number, [words, dim].
 
-    n-grams have `shortest` to `longest` letters, the marks before and behind the word counting as letters
-    (Bojanowski et al. 2017). The hash of letters c is sum_i c_i BASE^i mod PRIME mod buckets; the whole word's
-    powers begin one higher, so that it is no n-gram. Dividing by the root of the number gives short and long
-    words the spread of one table row, U(-0.1, 0.1) at the start. No letters: zero.
+    n-grams have `shortest` to `longest` letters; the marks before and after the word count as letters (Bojanowski et
+    al. 2017). The hash of letters c is sum_i c_i BASE^i mod PRIME mod buckets; the powers of the whole word start one
+    higher, which distinguishes it from n-grams. Dividing by the root of the number gives short and long words the
+    spread of one table row, U(-0.1, 0.1) at the start. No letters: zero.
     """
 
     powers: Tensor
@@ -41,12 +40,13 @@ class HashedNgrams(SpelledWordPart):
                 f"give shortest <= longest <= {width}, the length of a word with its marks"
             )
         self.buckets, self.shortest, self.longest = buckets, shortest, longest
-        self.drop = 0.0  # a share of the n-grams that is left out in training, so that each alone comes to say something
-        marks = vocabulary.marks if isinstance(vocabulary, ExtendedVocabulary) else vocabulary.letters
-        self.before, self.behind = marks, marks + 1
+        self.drop = (
+            0.0  # share of the n-grams that is left out in training, so that each becomes useful by itself
+        )
+        self.before, self.after = vocabulary.marks, vocabulary.marks + 1
         self.table = nn.EmbeddingBag(buckets + 1, dim, mode="sum", padding_idx=buckets)
         nn.init.uniform_(self.table.weight, -0.1, 0.1)
-        self.table.weight.data[buckets].zero_()  # the row that is none
+        self.table.weight.data[buckets].zero_()  # the row for no n-gram
         powers = torch.tensor([pow(BASE, exponent, PRIME) for exponent in range(width + 1)])
         self.register_buffer("powers", powers, persistent=False)
 
@@ -58,21 +58,21 @@ class HashedNgrams(SpelledWordPart):
             windows = marked.unfold(1, size, 1)
             inside = starts[: windows.shape[1]] + size <= sizes
             hashed.append(self._hash(windows, self.powers[:size], inside))
-        found = torch.cat(hashed, dim=1)
+        rows = torch.cat(hashed, dim=1)
         if self.training and self.drop > 0:
-            found = found.masked_fill(torch.rand(found.shape, device=found.device) < self.drop, self.buckets)
-        count = (found != self.buckets).sum(dim=1, keepdim=True).clamp(min=1)
-        summed: Tensor = self.table(found)
+            rows = rows.masked_fill(torch.rand(rows.shape, device=rows.device) < self.drop, self.buckets)
+        count = (rows != self.buckets).sum(dim=1, keepdim=True).clamp(min=1)
+        summed: Tensor = self.table(rows)
         return summed * count.to(summed.dtype).rsqrt()
 
     def _marked(self, letters: Tensor) -> tuple[Tensor, Tensor]:
-        """Words between their marks [words, word_length + 2] and their sizes with them [words, 1]; 0: no letters."""
+        """Words with their marks [words, word_length + 2] and their sizes with marks [words, 1]; 0: no letters."""
         length = (letters > 0).sum(dim=1, keepdim=True)
-        marked = nn.functional.pad(letters, (1, 1)).scatter(1, length + 1, self.behind)
+        marked = nn.functional.pad(letters, (1, 1)).scatter(1, length + 1, self.after)
         marked[:, 0] = self.before
         return marked, torch.where(length > 0, length + 2, 0)
 
     def _hash(self, windows: Tensor, powers: Tensor, inside: Tensor) -> Tensor:
-        """Table rows [words, windows] of letters [words, windows, size]; outside a word, the row that is none."""
+        """Table rows [words, windows] of letters [words, windows, size]; outside a word, the row for no n-gram."""
         mixed = (windows * powers % PRIME).sum(dim=-1) % PRIME % self.buckets
         return mixed.masked_fill(~inside, self.buckets)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
@@ -13,16 +12,14 @@ from lingvis.text.words.base import WORDS
 from lingvis.text.words.embedding import REACH, WordEmbedding
 
 
-@WORDS.register("pretrained", "the same, starting from stored word vectors (data.vectors)")
+@WORDS.register("pretrained", "one learned vector per word, starting from stored word vectors (data.vectors)")
 class PretrainedEmbedding(WordEmbedding):
-    """As above, but every word with a stored vector starts there, scaled as a whole to the spread of the others.
+    """As `embedding`, but words with a stored vector start from it; these are scaled to the spread of the others.
 
     vectors: float32 [vocabulary.size, dim], zeros for words without one.
     """
 
-    def __init__(
-        self, *, vocabulary: Vocabulary, dim: Count, vectors: NDArray[np.float32] | None = None
-    ) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, dim: Count, vectors: Floats | None = None) -> None:
         super().__init__(vocabulary=vocabulary, dim=dim)
         if vectors is None:  # weights are loaded later
             return
@@ -31,8 +28,8 @@ class PretrainedEmbedding(WordEmbedding):
                 f"text.words.dim is {dim}, but the stored word vectors have {vectors.shape[1]} values; "
                 f"set text.words.dim = {vectors.shape[1]}"
             )
-        found = torch.from_numpy(vectors)
-        known = found.ne(0).any(dim=1)
+        stored = torch.from_numpy(vectors)
+        known = stored.ne(0).any(dim=1)
         if known.any():
             weights = self.table.weight.data
-            weights[known] = found[known] * (REACH / 3**0.5 / found[known].std())
+            weights[known] = stored[known] * (REACH / 3**0.5 / stored[known].std())

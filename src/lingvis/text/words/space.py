@@ -1,4 +1,4 @@
-"""The universal space of words: own vectors through the layer of their language, shared vectors as they are."""
+"""The universal space of words: own vectors through the layer of their language, shared vectors unchanged."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lingvis.errors import UserError
-from lingvis.layers.per_language import PerLanguageLinear, Runs
+from lingvis.layers.per_language import PerLanguageLinear
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.language_words import LanguageVocabulary
+from lingvis.types import Runs
 
-SCALE = 0.1  # standard deviation of vectors that nothing is known of
+SCALE = 0.1  # standard deviation of random vectors
 
 
 class WordSpace(nn.Module):
     """Row numbers [B, L] -> universal vectors [B, L, dim].
 
-    Rows: `shared` ones first, vectors of the universal space that any language may use; then the own words of
-    each language, `own` of them, whose vectors [words, vector_dim] pass through the language's linear layer.
-    vectors: where those start. lender: the language whose own words occur in sentences of others; they pass
-    through its layer there too.
+    The first `shared` rows are vectors of the universal space that all languages use; then come the own words of each
+    language, own[n] of language n, whose vectors [words, vector_dim] pass through the language's linear layer.
+    vectors: the start of the latter. lender: the language whose own words also occur in sentences of the others; they
+    pass through its layer there too.
 
-    A vector depends on its row number alone. So without training and gradients all of them are computed once
-    and looked up until a weight changes: a deployed model multiplies nothing here.
+    A vector depends on its row number alone. So without training and gradients all of them are computed once and
+    looked up until a weight changes: a deployed model multiplies nothing here.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class WordSpace(nn.Module):
         vectors = F.embedding((rows - len(self.shared)).clamp(min=0), self.vectors)
         own = self.project(vectors, runs)
         if self._lender >= 0:
-            first, behind = self._lent
-            lent = ((rows >= first) & (rows < behind)).unsqueeze(-1)
-            own = torch.where(lent, self.project.layers[self._lender](vectors), own)
+            first, end = self._lent
+            is_lent = ((rows >= first) & (rows < end)).unsqueeze(-1)
+            own = torch.where(is_lent, self.project.layers[self._lender](vectors), own)
         return torch.where((rows < len(self.shared)).unsqueeze(-1), shared, own)
 
     def table(self) -> Tensor:
@@ -75,14 +75,14 @@ class WordSpace(nn.Module):
         )
         if self._kept is None or self._kept[0] != state:
             device = self.shared.device.type
-            # What is made under inference mode cannot be used outside it.
+            # Tensors made under inference mode cannot be used outside it.
             with torch.inference_mode(False), torch.no_grad(), torch.autocast(device, enabled=False):
                 own = [] if self.project is None else [self.project.blocks(self.vectors, self.own)]
                 self._kept = state, torch.cat([self.shared, *own])
         return self._kept[1]
 
     def train(self, mode: bool = True) -> WordSpace:
-        """Training mode, or not; the table goes when weights are about to change."""
+        """Switch the mode; training mode drops the kept table, since weights are about to change."""
         if mode:
             self._kept = None
         super().train(mode)
@@ -90,7 +90,7 @@ class WordSpace(nn.Module):
 
     @property
     def table_values(self) -> int:
-        """Number of values of the table, which is all that a deployed model keeps of its words.
+        """Number of values of the table, the only part of its words that a deployed model keeps.
 
         Burns et al. 2020 do not count it: their words have no parameters at test time.
         """
@@ -98,23 +98,22 @@ class WordSpace(nn.Module):
 
 
 def fill_empty(vectors: Tensor) -> Tensor:
-    """Rows of zeros, words without a vector, become random ones as long as the others are in each dimension."""
-    found = vectors.ne(0).any(dim=1, keepdim=True)
-    scale = vectors[found.squeeze(1)].std(correction=0) if found.any() else vectors.new_tensor(SCALE)
-    return torch.where(found, vectors, scale * torch.randn_like(vectors))
+    """Replace rows of zeros (words without a vector) by random ones with the standard deviation of the others."""
+    known = vectors.ne(0).any(dim=1, keepdim=True)
+    scale = vectors[known.squeeze(1)].std(correction=0) if known.any() else vectors.new_tensor(SCALE)
+    return torch.where(known, vectors, scale * torch.randn_like(vectors))
 
 
-def in_blocks(vocabulary: Vocabulary, part: str) -> LanguageVocabulary:
-    """The vocabulary, when each language has a block of it."""
-    if not isinstance(vocabulary, LanguageVocabulary):
+def check_blocks(vocabulary: Vocabulary, part: str) -> None:
+    """Raise unless each language has a block of the vocabulary."""
+    if not vocabulary.blocks:
         raise UserError(
-            f"text.words {part} needs words of each language apart; set text.tokenizer.name = language_words"
+            f"text.words {part} needs separate words per language; set text.tokenizer.name = language_words"
         )
-    return vocabulary
 
 
 def check_vectors(vectors: Tensor, vocabulary: Vocabulary, vector_dim: int) -> Tensor:
-    """Vectors that fit a vocabulary and the recipe."""
+    """The vectors; raises if they do not fit the vocabulary and the recipe."""
     if vectors.shape != (vocabulary.size, vector_dim):
         raise UserError(
             f"text.words.vector_dim is {vector_dim} for {vocabulary.size} words, but the vectors are "

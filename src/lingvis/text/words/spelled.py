@@ -1,24 +1,25 @@
-"""Word parts that compose a word's vector from its letters: each distinct word of a batch once."""
+"""The base of word parts that compose a word's vector from its letters: each distinct word of a batch once."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.characters import LEXICON
+from lingvis.text.tokenizers.characters import LASTING_IDS
+from lingvis.text.words.base import WordPart
 from lingvis.types import SpelledWords, TextBatch, Tokens
 
 
-class SpelledWordPart(nn.Module, ABC):
-    """TextBatch with spelled words -> [B, L, dim]; what extends it says how letters become vectors.
+class SpelledWordPart(WordPart):
+    """TextBatch with spelled words -> [B, L, dim]; subclasses define how letters become a vector.
 
-    Outside training, without gradients, vectors are kept: a word is composed when first seen and looked up
+    Outside training, without gradients, vectors are kept: a word is composed at its first occurrence and looked up
     from then on, until a weight changes.
     """
 
@@ -30,6 +31,7 @@ class SpelledWordPart(nn.Module, ABC):
                 "use the tokenizer characters, or the word part embedding"
             )
         self.dim = dim
+        self.drop = 0.0  # share of the n-grams that is left out in training; parts without n-grams ignore it
         self._kept: _Kept | None = None
 
     @abstractmethod
@@ -45,22 +47,22 @@ class SpelledWordPart(nn.Module, ABC):
         return Tokens(F.embedding(torch.searchsorted(words.ids, batch.ids), vectors), batch.mask, batch.runs)
 
     def train(self, mode: bool = True) -> SpelledWordPart:
-        """Training mode, or not; what is kept goes when weights are about to change."""
+        """Switch the mode; training mode drops the kept vectors, since weights are about to change."""
         if mode:
             self._kept = None
         super().train(mode)
         return self
 
     def _recall(self, words: SpelledWords) -> Tensor:
-        """What `compose` gives, from the kept vectors where there are any."""
+        """The result of `compose`, from the kept vectors where possible."""
         state = self._state()
         if self._kept is None or self._kept.state != state:
             self._kept = _Kept.empty(state, words.letters, next(self.parameters()), self.dim)
         kept = self._kept
-        ids = words.ids.clamp(max=LEXICON - 1)
+        ids = words.ids.clamp(max=LASTING_IDS - 1)
         if int(ids[-1]) >= len(kept.vectors):  # ids ascend
             kept = self._kept = kept.grown(int(ids[-1]) + 1)
-        # Letters, not ids, say whether a vector is right: another tokenizer gives the same ids to other words.
+        # Compare letters, not ids: another tokenizer gives the same ids to other words.
         known = (kept.letters[ids] == words.letters).all(dim=1)
         if known.all():
             return kept.vectors[ids]
@@ -70,14 +72,14 @@ class SpelledWordPart(nn.Module, ABC):
             composed = self.compose(new)
         vectors = kept.vectors[ids]
         vectors[missing] = composed
-        lasting = new.ids < LEXICON - 1
-        # Vectors first: who finds the letters finds the right vector, also in another thread.
+        lasting = new.ids < LASTING_IDS - 1
+        # Vectors before letters, so that another thread that finds the letters finds the right vector.
         kept.vectors[new.ids[lasting]] = composed[lasting]
         kept.letters[new.ids[lasting]] = new.letters[lasting]
         return vectors
 
     def _state(self) -> tuple[tuple[int, int], ...]:
-        """Changes whenever a weight or a running statistic is written, replaced or moved."""
+        """A value that changes whenever a weight or a running statistic is written, replaced or moved."""
         tensors = (*self.parameters(), *self.buffers())
         return tuple((each.data_ptr(), 0 if each.is_inference() else each._version) for each in tensors)
 
@@ -92,8 +94,8 @@ class _Kept:
 
     @classmethod
     def empty(cls, state: tuple[tuple[int, int], ...], letters: Tensor, weight: Tensor, dim: int) -> _Kept:
-        """Room for a first few words; letters and weight give the widths, kinds of number and device."""
-        # Made under inference mode they could not be written outside it.
+        """Room for the first words; letters and weight give the widths, number types and device."""
+        # Tensors made under inference mode cannot be written outside it.
         with torch.inference_mode(False):
             return cls(state, letters.new_full((1024, letters.shape[1]), -1), weight.new_zeros(1024, dim))
 

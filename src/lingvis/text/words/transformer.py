@@ -1,24 +1,22 @@
-"""A pretrained transformer of the `transformers` library as tokenizer and word part (extra: transformers)."""
+"""A pretrained transformer of the `transformers` library as word part (extra: transformers)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from torch import nn
-
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.tokenizers.transformer import FOLDER, library, pretrained
-from lingvis.text.words.base import WORDS
+from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch, Tokens
 
 
 @WORDS.register("transformer", "last hidden states of a pretrained transformer")
-class TransformerWords(nn.Module):
+class TransformerWords(WordPart):
     """ids [B, L] -> last hidden states [B, L, dim].
 
-    `folder` is the model folder when a trained model is loaded: the architecture then comes from the saved
-    configuration and the weights from the model's own file, so that the hub is not asked.
-    A transformer whose weights are all frozen rests in training too: the same sentence gives the same states.
+    folder: the model folder when a trained model is loaded; the architecture then comes from the saved configuration
+    and the weights from the model's own file, so that the hub is not needed.
+    A transformer whose weights are all frozen stays in evaluation mode: the same sentence gives the same states.
     """
 
     def __init__(self, *, vocabulary: Vocabulary, model: str, folder: Path | None = None) -> None:
@@ -35,7 +33,7 @@ class TransformerWords(nn.Module):
         self.transformer.config.save_pretrained(str(folder / FOLDER))
 
     def train(self, mode: bool = True) -> TransformerWords:
-        """Training mode, or not; without dropout while nothing here is trained."""
+        """Switch the mode; without dropout while nothing here is trained."""
         super().train(mode)
         if not any(each.requires_grad for each in self.parameters()):
             self.transformer.eval()

@@ -1,4 +1,4 @@
-"""The record of a run: log.jsonl always, TensorBoard files where that library is installed, curves as a picture."""
+"""The log of a run: log.jsonl, TensorBoard files where that library is installed, and curves.png."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CURVES = "curves.png"
 
 
 class RunLog:
-    """Appends one JSON object a line; opened again after a kill it drops what lies past the checkpoint."""
+    """Appends one JSON object per line; reopened after a kill, it drops records later than the checkpoint."""
 
     def __init__(self, folder: Path, *, from_step: int, from_epoch: int) -> None:
         self._path = folder / FILE
@@ -30,15 +30,15 @@ class RunLog:
         self._board = _tensorboard(folder / "tensorboard", from_step)
 
     def write(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
-        """Record numbers of a step; nested objects go to log.jsonl only."""
+        """Record numbers of a step; those of a nested object stand below its name in TensorBoard."""
         record = {"kind": kind, "step": step, **values}
         self.records.append(record)
         self._file.write(json.dumps(record) + "\n")
         self._file.flush()
         if self._board is not None:
             for name, value in values.items():
-                if isinstance(value, int | float):
-                    self._board.add_scalar(f"{kind}/{name}", value, step)
+                for key, number in value.items() if isinstance(value, dict) else [("", value)]:
+                    self._board.add_scalar(f"{kind}/{name}/{key}".rstrip("/"), number, step)
 
     def close(self) -> None:
         """Flush everything."""
@@ -57,30 +57,31 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines[:-1]]
     except ValueError as error:
         raise UserError(
-            f"{path} is damaged ({error}); delete it, the run goes on without its past"
+            f"{path} is damaged ({error}); delete it; the run resumes without its earlier log"
         ) from error
 
 
 def draw_curves(folder: Path, records: list[dict[str, Any]]) -> None:
-    """curves.png: loss and learning rate by step, validation score by epoch."""
+    """curves.png: loss with its terms and learning rate by step, validation score by epoch."""
     from matplotlib.figure import Figure
 
     steps = [record for record in records if record["kind"] == "train"]
     epochs = [record for record in records if record["kind"] == "val"]
     figure = Figure(figsize=(11, 3.2), layout="constrained")
-    panels = (
-        ("training loss", steps, "loss"),
-        ("learning rate", steps, "lr"),
-        ("validation mR", epochs, "mR"),
-    )
-    for position, (title, rows, key) in enumerate(panels, start=1):
-        axes = figure.add_subplot(1, 3, position)
-        axes.plot(
-            [row["step"] for row in rows], [row[key] for row in rows], marker="." if rows is epochs else ""
-        )
+    loss, rate, score = (figure.add_subplot(1, 3, place) for place in (1, 2, 3))
+    loss.plot([row["step"] for row in steps], [row["loss"] for row in steps], label="loss")
+    terms = dict.fromkeys(name for row in steps for name in row.get("terms", {}))
+    for name in terms if len(terms) > 1 else ():
+        points = [(row["step"], row["terms"][name]) for row in steps if name in row.get("terms", {})]
+        loss.plot(*zip(*points, strict=True), label=name, linewidth=1)
+    if len(terms) > 1:
+        loss.legend(fontsize="x-small")
+    if steps:
+        loss.set_yscale("log")  # all negatives or the hardest: sums of very different size
+    rate.plot([row["step"] for row in steps], [row["lr"] for row in steps])
+    score.plot([row["step"] for row in epochs], [row["mR"] for row in epochs], marker=".")
+    for axes, title in ((loss, "training loss"), (rate, "learning rate"), (score, "validation mR")):
         axes.set(title=title, xlabel="step")
-        if key == "loss" and rows:
-            axes.set_yscale("log")  # all negatives or the hardest: sums of very different size
         axes.grid(alpha=0.3)
     with atomic_file(folder / CURVES) as temporary:
         figure.savefig(temporary, dpi=120)

@@ -1,9 +1,11 @@
-"""Watches the loss without making the device wait at every step: finds non-finite values and collapse."""
+"""Detects non-finite losses and a collapse, without synchronising with the device at every step."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,51 +19,57 @@ COLLAPSE_STEPS = 200
 
 @dataclass(frozen=True, slots=True)
 class LossRecord:
-    """The loss of one step."""
+    """The loss of one step, and the weighted terms that it is the sum of."""
 
     step: int
     loss: float
+    terms: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
 class Loss:
     """The loss of a step, on the device.
 
-    total: what is minimised; matching: the part between pictures and sentences; blind: what that part would be
-    if all scores were equal.
+    parts: the weighted terms, of which `total` is the sum; matching: the term that is watched, unweighted; blind: its
+    value for a model that maps everything to one point.
     """
 
-    total: Tensor
-    matching: Tensor
-    blind: Tensor
+    def __init__(self, parts: Mapping[str, Tensor], matching: Tensor, blind: Tensor) -> None:
+        self.parts = dict(parts)
+        self.matching = matching
+        self.blind = blind
+        first, *others = self.parts.values()
+        self.total = first
+        for part in others:
+            self.total = self.total + part
 
 
 class LossWatch:
     """Collects losses on the device; `flush` brings them to the host and raises when training has gone wrong."""
 
     def __init__(self) -> None:
-        self._pending: list[tuple[int, Tensor]] = []
+        self._pending: list[tuple[int, list[str], Tensor]] = []
         self._stuck = 0
 
     def add(self, step: int, loss: Loss, norm: Tensor) -> None:
-        """Note a step's loss and the gradient's norm."""
-        numbers = (loss.total, loss.matching, loss.blind, norm)
-        self._pending.append((step, torch.stack([number.detach() for number in numbers])))
+        """Keep a step's loss and the gradient's norm."""
+        numbers = (loss.total, loss.matching, loss.blind, norm, *loss.parts.values())
+        values = torch.stack([number.detach() for number in numbers])
+        self._pending.append((step, list(loss.parts), values))
 
     def flush(self) -> list[LossRecord]:
         """The losses since the last flush."""
         if not self._pending:
             return []
-        steps = [step for step, _ in self._pending]
-        values = torch.stack([numbers for _, numbers in self._pending]).tolist()
+        values = torch.stack([numbers for _, _, numbers in self._pending]).tolist()
+        steps = [(step, names) for step, names, _ in self._pending]
         self._pending.clear()
         records = []
-        for step, (loss, matching, blind, norm) in zip(steps, values, strict=True):
+        for (step, names), (loss, matching, blind, norm, *terms) in zip(steps, values, strict=True):
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient became {norm}"
                 raise UserError(
                     f"the {what} at step {step}; a checkpoint from before it, if one was written, is kept. "
-                    "Lower optimizer.lr, or set training.precision=float32, and train into a new --out."
+                    "Lower optimizer.lr, or set training.precision=float32, and train into a new folder."
                 )
             near = abs(matching - blind) <= COLLAPSE_TOLERANCE * blind
             self._stuck = self._stuck + 1 if near else 0
@@ -69,7 +77,14 @@ class LossWatch:
                 raise UserError(
                     f"training has collapsed: the loss has stuck at {matching:.1f} for {self._stuck} steps up to step "
                     f"{step}, the value of a model that maps everything to one point. Start with easier negatives "
-                    "(objective.schedule=warmup) or lower optimizer.lr, and train into a new --out."
+                    "(terms.matching.objective.schedule=warmup) or lower optimizer.lr, and train into a new folder."
                 )
-            records.append(LossRecord(step, loss))
+            records.append(LossRecord(step, loss, dict(zip(names, terms, strict=True))))
         return records
+
+
+def mean_loss(records: Sequence[LossRecord]) -> dict[str, Any]:
+    """Mean loss of some steps, and the mean of each term."""
+    count = len(records)
+    terms = {name: sum(record.terms[name] for record in records) / count for name in records[0].terms}
+    return {"loss": sum(record.loss for record in records) / count, "terms": terms}

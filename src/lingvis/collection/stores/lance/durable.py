@@ -1,4 +1,4 @@
-"""What makes an engine without fsync safe against power cuts, and one writer at a time."""
+"""Safety for an engine without fsync: flushed files, and one writer at a time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from lingvis.files import sync
 
 
 class FolderSync:
-    """Flushes whatever appeared below a folder since the last call; files there are never changed once written."""
+    """Flushes the files that appeared below a folder since the last call; files there are never changed once written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._done: set[str] = set()  # empty at first: what a killed process left unflushed is caught up on
+        self._done: set[str] = (
+            set()
+        )  # empty at first: files that a killed process left unflushed are flushed, too
 
     def __call__(self) -> None:
-        """New files first, then the folders that name them."""
+        """Flush new files first, then the folders that name them."""
         seen: set[str] = set()
         changed: set[str] = set()
         for place, folders, files in os.walk(self.folder):
@@ -42,7 +44,7 @@ class FolderSync:
 
 @contextlib.contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
-    """Hold the lock of a collection folder, or say that another process holds it; a kill frees it."""
+    """Hold the lock of a collection folder; raises UserError if another process holds it. A kill frees it."""
     handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o666)
     try:
         try:

@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lingvis.collection.stores.contract import FORMAT, Header
 from lingvis.collection.stores.lance.durable import FolderSync, one_writer
 from lingvis.collection.stores.lance.rows import schema
 from lingvis.collection.stores.lance.versions import FILE as FLUSHED
 from lingvis.collection.stores.lance.versions import drop_between, flushed
+from lingvis.collection.stores.records import FORMAT, Header
 from lingvis.errors import UserError
 from lingvis.files import write_json
 
@@ -23,14 +23,14 @@ FILE = "collection.json"
 
 
 def is_collection(folder: Path) -> bool:
-    """Whether a folder holds a collection."""
+    """Return whether a folder holds a collection."""
     return (folder / FILE).is_file()
 
 
 def create_folder(folder: Path, header: Header, *, replace: bool) -> None:
-    """A new empty collection; one that is there stays, or is emptied in one step: collection.json comes last."""
+    """Make an empty collection; with `replace` an existing one is emptied in one step: collection.json comes last."""
     if folder.exists() and not is_collection(folder) and not _left_over(folder):
-        raise UserError(f"{folder} is there and holds no collection; name a new folder")
+        raise UserError(f"{folder} exists and holds no collection; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     with one_writer(folder):
         if is_collection(folder) and not replace:  # made by another process meanwhile
@@ -50,7 +50,7 @@ def write_header(folder: Path, header: Header, table: str) -> None:
 
 
 def _left_over(folder: Path) -> bool:
-    """Whether a folder holds nothing but what a kill left of a collection that was being made."""
+    """Return whether a folder holds only what a kill left of a collection that was being made."""
     if not folder.is_dir():
         return False
     return all(
@@ -60,6 +60,7 @@ def _left_over(folder: Path) -> bool:
 
 
 def connect(folder: Path) -> Any:
+    """Open the database in a folder."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -70,7 +71,7 @@ def connect(folder: Path) -> Any:
 
 
 def open_table(folder: Path, name: str) -> Any:
-    """The table of a collection; after a power cut as it was when it was last flushed."""
+    """Open the table of a collection; after a power cut as it was when it was last flushed."""
     try:
         return connect(folder).open_table(name)
     except (ValueError, RuntimeError, OSError) as error:
@@ -92,6 +93,7 @@ def _damaged(folder: Path, table: str) -> UserError:
 
 
 def read_header(folder: Path) -> tuple[Header, str]:
+    """Return the header of a collection and the name of its table."""
     if not is_collection(folder):
         raise UserError(
             f"no collection at {folder}; make one with: lingvis index {folder} FOLDER --model RUN"

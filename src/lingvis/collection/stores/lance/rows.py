@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lingvis.collection.stores.contract import Entry, Floats, Item, Known
-
-PICTURES, NOTES = "embedding", "note_embedding"
-ENTRY = ["id", "path", "hash", "size", "mtime_ns", "width", "height", "format", "date", "note", "lang"]
-KNOWN = ["id", "path", "hash", "size", "mtime_ns", "note"]
+from lingvis.collection.stores.records import (
+    CAPTION,
+    CAPTION_EMBEDDING,
+    EMBEDDING,
+    FILE_COLUMNS,
+    INFO_COLUMNS,
+    Floats,
+    Item,
+    PictureInfo,
+    StoredFile,
+)
 
 
 def schema(dim: int) -> pa.Schema:
-    """Columns of a collection; vectors are kept in half precision, which moves a cosine by less than 0.001."""
+    """Return the columns of a collection; half precision changes a cosine of vectors by less than 0.001."""
     vector = pa.list_(pa.float16(), dim)
     return pa.schema(
         [
@@ -30,55 +36,61 @@ def schema(dim: int) -> pa.Schema:
             pa.field("height", pa.int32(), nullable=False),
             pa.field("format", pa.string(), nullable=False),
             pa.field("date", pa.timestamp("us"), nullable=False),
-            pa.field("note", pa.string()),
+            pa.field(CAPTION, pa.string()),
             pa.field("lang", pa.string()),
             pa.field("thumbnail", pa.binary(), nullable=False),
-            pa.field(PICTURES, vector, nullable=False),
-            pa.field(NOTES, vector),
+            pa.field(EMBEDDING, vector, nullable=False),
+            pa.field(CAPTION_EMBEDDING, vector),
         ]
     )
 
 
 def to_table(items: Sequence[Item], dim: int) -> pa.Table:
-    """One row an item."""
-    entries = [asdict(item.entry) for item in items]
-    columns: dict[str, Any] = {name: [entry[name] for entry in entries] for name in ENTRY}
+    """Return a table of one row per item."""
+    infos = [astuple(item.info) for item in items]
+    columns: dict[str, Any] = {name: [info[n] for info in infos] for n, name in enumerate(INFO_COLUMNS)}
     columns["thumbnail"] = [item.thumbnail for item in items]
-    columns[PICTURES] = [item.embedding.astype(np.float16) for item in items]
-    columns[NOTES] = [
-        None if item.note_embedding is None else item.note_embedding.astype(np.float16) for item in items
+    columns[EMBEDDING] = [item.embedding.astype(np.float16) for item in items]
+    columns[CAPTION_EMBEDDING] = [
+        None if item.caption_embedding is None else item.caption_embedding.astype(np.float16)
+        for item in items
     ]
     return pa.table(columns, schema=schema(dim))
 
 
 def to_items(table: pa.Table) -> list[Item]:
-    """Rows with all columns -> items."""
+    """Turn rows with all columns into items."""
     return [
-        Item(_entry(row), _vector(row[PICTURES]), row["thumbnail"], row[NOTES] and _vector(row[NOTES]))
+        Item(
+            _info(row),
+            _vector(row[EMBEDDING]),
+            row["thumbnail"],
+            row[CAPTION_EMBEDDING] and _vector(row[CAPTION_EMBEDDING]),
+        )
         for row in table.to_pylist()
     ]
 
 
-def to_entries(table: pa.Table) -> list[Entry]:
-    """Rows with the columns ENTRY -> entries."""
-    return [_entry(row) for row in table.to_pylist()]
+def to_infos(table: pa.Table) -> list[PictureInfo]:
+    """Turn rows with INFO_COLUMNS into records."""
+    return [_info(row) for row in table.to_pylist()]
 
 
-def to_known(batch: pa.RecordBatch) -> list[Known]:
-    """Rows with the columns KNOWN."""
-    return [Known(**{name: row[name] for name in KNOWN}) for row in batch.to_pylist()]
+def to_files(batch: pa.RecordBatch) -> list[StoredFile]:
+    """Turn rows with FILE_COLUMNS into records."""
+    return [StoredFile(*(row[name] for name in FILE_COLUMNS)) for row in batch.to_pylist()]
 
 
 def to_matrix(column: pa.ChunkedArray, dim: int) -> np.ndarray[Any, np.dtype[np.float16]]:
-    """A column of vectors without gaps -> float16 [rows, dim]."""
+    """Turn a column of vectors without gaps into float16 [rows, dim]."""
     values: np.ndarray[Any, np.dtype[np.float16]] = (
         column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
     )
     return values.reshape(-1, dim)
 
 
-def _entry(row: dict[str, Any]) -> Entry:
-    return Entry(**{name: row[name] for name in ENTRY})
+def _info(row: dict[str, Any]) -> PictureInfo:
+    return PictureInfo(*(row[name] for name in INFO_COLUMNS))
 
 
 def _vector(values: Sequence[float]) -> Floats:

@@ -15,62 +15,73 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lingvis.collection.filters import quote, to_sql
-from lingvis.collection.stores.contract import Entry, Filter, Floats, Header, Hit, Item, Known, Statistics
-from lingvis.collection.stores.exact import ExactIndex, ranked
+from lingvis.collection.stores.exact import ExactIndex
 from lingvis.collection.stores.lance.durable import FolderSync, one_writer
 from lingvis.collection.stores.lance.folder import FILE, create_folder, open_table, read_header, write_header
-from lingvis.collection.stores.lance.rows import (
-    ENTRY,
-    KNOWN,
-    NOTES,
-    PICTURES,
-    to_entries,
-    to_items,
-    to_known,
-    to_matrix,
-    to_table,
-)
+from lingvis.collection.stores.lance.rows import to_files, to_infos, to_items, to_matrix, to_table
 from lingvis.collection.stores.lance.versions import flushed, go_back, record
+from lingvis.collection.stores.records import (
+    CAPTION,
+    CAPTION_EMBEDDING,
+    EMBEDDING,
+    FILE_COLUMNS,
+    INFO_COLUMNS,
+    Filter,
+    Floats,
+    Header,
+    Hit,
+    Item,
+    PictureInfo,
+    Statistics,
+    StoredFile,
+    ranked,
+)
 from lingvis.errors import UserError
 
-# Exact search in memory up to here, 400 MB. Measured with 100,000 x 1024 on 2 cores: 11 ms a query, against 20 to 25
-# with the index below, whose time hardly grows; a question may take 50 with the encoding of its words.
+# Exact search in memory up to here, 400 MB. Measured with 100,000 x 1024 on 2 cores: 11 ms per query, against 20 to 25
+# with the index below, whose time hardly grows; a query may take 50 ms with the encoding of its words.
 EXACT_VALUES = 200_000_000
-# Rows of a partition, and how many partitions a query looks into: some, and a share of all. Recall@10 of clustered
-# vectors of 1024 values: 100,000 (50 partitions) with 20 of them 0.98, with 30 0.99, with 40 1.00, at nearly the same
-# speed; 1,000,000 (500 partitions) with 130 of them 0.97, with 230 0.99. Smaller partitions found no more and took
-# longer to train.
+# Rows per partition, and the number of partitions that a query searches: a minimum, and a share of all. Recall@10 of
+# clustered vectors of 1024 values: 100,000 (50 partitions) with 20 of them 0.98, with 30 0.99, with 40 1.00, at nearly
+# the same speed; 1,000,000 (500 partitions) with 130 of them 0.97, with 230 0.99. Smaller partitions found no more and
+# took longer to train.
 PARTITION, PROBED_LEAST, PROBED = 2000, 30, 0.4
-SAMPLED, ITERATIONS = 64, 20  # rows a partition to learn the partitions from, and passes over them
-# Results that a question is asked for at least, so that its pages agree with one another.
+SAMPLED, ITERATIONS = 64, 20  # rows per partition to learn the partitions from, and passes over them
+# Minimum numbers of results that the index is asked for, so that the pages of a query agree with one another.
 PLACES = (250, 1000, 4000)
-# Candidates by quantised vectors for each result, compared again by the stored ones: a bit a value tells less of a
-# short vector, so these need more.
+# Candidates by quantised vectors per result, compared again by the stored ones: one bit per value says less about a
+# short vector, so short vectors need more.
 REFINED, REFINED_VALUES = 2, 1024
-# Rows from which an index on ids pays: finding one row takes 7 ms at 100,000 instead of 12 to 21.
+# Rows from which an index on ids pays off: finding one row takes 7 ms among 100,000 instead of 12 to 21.
 LOOKED_UP = 10_000
-UNINDEXED = 4096  # rows that may wait for an index; until then each query compares them one by one
+UNINDEXED = 4096  # rows that may be missing from an index; each query compares these one by one
 # Merging small files rewrites all of them: it waits until they have grown by a quarter, so that it stays cheap overall.
 FEW_FILES, ROWS_A_FILE = 64, 256
-OLD = timedelta(minutes=10)  # replaced files stay that long, for readers that are at it
+OLD = timedelta(minutes=10)  # replaced files stay that long, for readers that still use them
 FOREVER = timedelta(days=36500)
-RELOAD_SHARE = 0.1  # the share of time that a reader may spend on following a writer
+RELOAD_SHARE = 0.1  # share of time that a reader may spend on following a writer
 TRIES = 5
 
 
 class LanceStore:
-    """Folder with collection.json, which names the table in use, and that table; a rebuild starts a new one."""
+    """A folder with collection.json, which names the table in use, and that table; a rebuild starts a new one.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self._writing = folder, False
+    exact_values: rows x dim up to which search compares every row in memory.
+    """
+
+    def __init__(self, folder: Path, *, exact_values: int = EXACT_VALUES) -> None:
+        self.folder, self._exact_values = folder, exact_values
+        self._writing = False
         self._opening = threading.RLock()
         self._open()
 
     @classmethod
-    def create(cls, folder: Path, header: Header, *, replace: bool = True) -> LanceStore:
-        """A new empty collection; one that is there is emptied, or opened as it is unless it is to be replaced."""
+    def create(
+        cls, folder: Path, header: Header, *, replace: bool = True, exact_values: int = EXACT_VALUES
+    ) -> LanceStore:
+        """Make an empty collection; an existing one is emptied with `replace`, else opened as it is."""
         create_folder(folder, header, replace=replace)
-        return cls(folder)
+        return cls(folder, exact_values=exact_values)
 
     def _open(self) -> None:
         self.header, self._name = read_header(self.folder)
@@ -81,7 +92,7 @@ class LanceStore:
         self._stamp = (self.folder / FILE).stat().st_mtime_ns
 
     def replace_header(self, header: Header) -> None:
-        """Remember another model; the rows stay."""
+        """Store another header; the rows stay."""
         _, name = read_header(self.folder)
         write_header(self.folder, header, name)
         self._open()
@@ -100,17 +111,17 @@ class LanceStore:
             finally:
                 self._writing = False
 
-    def known(self) -> Iterator[Known]:
-        """Every row."""
+    def files(self) -> Iterator[StoredFile]:
+        """Yield every row."""
         self._refresh()
-        for batch in self._rows(KNOWN).to_batches():
-            yield from to_known(batch)
+        for batch in self._rows(FILE_COLUMNS).to_batches():
+            yield from to_files(batch)
 
     def upsert(self, items: Sequence[Item]) -> None:
         """Add rows or replace those of the same id."""
         if items:
             merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-            # LanceDB takes a missing vector for a mistake unless told that it is to stay missing.
+            # LanceDB takes a missing vector for a mistake unless it is set to stay missing.
             merge.execute(to_table(items, self.header.dim), on_bad_vectors="null")
             self._sync()
 
@@ -121,45 +132,45 @@ class LanceStore:
             self._sync()
 
     def items(self, ids: Sequence[str]) -> list[Item]:
-        """Whole rows."""
+        """Return whole rows."""
         self._refresh()
         return to_items(self._rows(None, _among(ids)).to_arrow()) if ids else []
 
     def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
-        """Embeddings by id."""
+        """Return embeddings by id."""
         self._refresh()
         if not ids:
             return {}
-        column = NOTES if captions else PICTURES
+        column = CAPTION_EMBEDDING if captions else EMBEDDING
         rows = self._rows(["id", column], f"{_among(ids)} AND {column} IS NOT NULL").to_arrow()
         matrix = to_matrix(rows[column], self.header.dim).astype(np.float32)
         return dict(zip(rows["id"].to_pylist(), matrix, strict=True))
 
-    def entry(self, id: str) -> Entry | None:
-        """What is known of one picture."""
+    def info(self, id: str) -> PictureInfo | None:
+        """Return what is stored about one picture."""
         self._refresh()
-        return next(iter(to_entries(self._rows(ENTRY, _among([id])).to_arrow())), None)
+        return next(iter(to_infos(self._rows(INFO_COLUMNS, _among([id])).to_arrow())), None)
 
     def thumbnail(self, id: str) -> bytes | None:
-        """JPEG of one picture."""
+        """Return the thumbnail of one picture."""
         self._refresh()
-        found: list[bytes] = self._rows(["thumbnail"], _among([id])).to_arrow()["thumbnail"].to_pylist()
-        return next(iter(found), None)
+        column: list[bytes] = self._rows(["thumbnail"], _among([id])).to_arrow()["thumbnail"].to_pylist()
+        return next(iter(column), None)
 
     def count(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         self._refresh()
         return int(self._table.count_rows())
 
     def statistics(self) -> Statistics:
-        """Numbers for people."""
+        """Return numbers about all rows."""
         self._refresh()
-        rows = self._rows(["size", "format", "date", "note"]).to_arrow()
-        counts = {each["values"]: each["counts"] for each in pc.value_counts(rows["format"]).to_pylist()}
+        rows = self._rows(["size", "format", "date", CAPTION]).to_arrow()
+        counts = {count["values"]: count["counts"] for count in pc.value_counts(rows["format"]).to_pylist()}
         ends = pc.min_max(rows["date"]).as_py()
         return Statistics(
             pictures=rows.num_rows,
-            notes=rows.num_rows - rows["note"].null_count,
+            captions=rows.num_rows - rows[CAPTION].null_count,
             bytes=pc.sum(rows["size"]).as_py() or 0,
             formats=dict(sorted(counts.items())),
             first=ends["min"],
@@ -169,48 +180,48 @@ class LanceStore:
     def search(
         self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False
     ) -> list[list[Hit]]:
-        """Best rows of each query: exactly in memory while they are few, else by the engine's index."""
+        """Return the best rows per query: exactly in memory while there are few rows, else by the engine's index."""
         self._refresh()
-        column = NOTES if captions else PICTURES
-        rows = self._held(column)
-        if rows * self.header.dim <= EXACT_VALUES:
+        column = CAPTION_EMBEDDING if captions else EMBEDDING
+        rows = self._vector_count(column)
+        if rows * self.header.dim <= self._exact_values:
             return self._in_memory(column).search(queries, k=k, offset=offset, where=where)
         return [
             self._by_engine(query, column, rows, k + offset, where)[offset : offset + k] for query in queries
         ]
 
     def maintain(self) -> None:
-        """Merge small files and bring the search indexes up to date, as far as it pays."""
+        """Merge small files and update the search indexes where it pays off."""
         rows = int(self._table.count_rows())
         if self._table.stats()["fragment_stats"]["num_fragments"] > FEW_FILES + rows // ROWS_A_FILE:
             self._optimize()
-        for column in (PICTURES, NOTES):
-            if (held := self._held(column)) * self.header.dim > EXACT_VALUES:
+        for column in (EMBEDDING, CAPTION_EMBEDDING):
+            if (held := self._vector_count(column)) * self.header.dim > self._exact_values:
                 self._index(column, held)
         if rows > LOOKED_UP:
             self._index_ids()
         self._sync()
 
     def _index(self, column: str, rows: int) -> None:
-        """An index whose name tells its partitions; it is trained again once there should be twice as many."""
+        """Build or update an index; its name ends in its number of partitions, and it is built anew once that doubles."""
         from lancedb.index import IvfRq
 
-        wanted = max(1, rows // PARTITION)
+        partitions = max(1, rows // PARTITION)
         old = {
             int(index.name.rpartition("_")[2]): index.name
             for index in self._table.list_indices()
             if index.columns == [column]
         }
         used = max(old, default=0)
-        if wanted >= 2 * used:
+        if partitions >= 2 * used:
             config = IvfRq(
-                distance_type="dot", num_partitions=wanted, sample_rate=SAMPLED, max_iterations=ITERATIONS
+                distance_type="dot", num_partitions=partitions, sample_rate=SAMPLED, max_iterations=ITERATIONS
             )
-            self._table.create_index(column, config=config, name=f"{column}_{wanted}")
-            used = wanted
+            self._table.create_index(column, config=config, name=f"{column}_{partitions}")
+            used = partitions
         elif self._table.index_stats(old[used]).num_unindexed_rows > UNINDEXED:
             self._optimize()
-        for name in [name for partitions, name in old.items() if partitions != used]:
+        for name in [name for number, name in old.items() if number != used]:
             self._table.drop_index(name)
 
     def _index_ids(self) -> None:
@@ -224,7 +235,7 @@ class LanceStore:
 
     def _optimize(self) -> None:
         self._tidy(FOREVER)
-        self._sync()  # what replaces old files is on the disk before these go
+        self._sync()  # the new files are on the disk before the old ones go
         self._tidy(OLD)
 
     def _tidy(self, age: timedelta) -> None:
@@ -238,37 +249,37 @@ class LanceStore:
         return None
 
     def _in_memory(self, column: str) -> ExactIndex:
-        """The rows as they are now; while a writer is busy, a little behind it."""
+        """Return the rows as they are now; while a writer is busy, a little behind it."""
         with self._opening:
             version = int(self._table.version)
             held = self._exact.get(column)
             start = time.monotonic()
             if held is None or (held[0] != version and start >= self._load_from):
-                table = self._rows([*ENTRY, column]).to_arrow()
+                table = self._rows([*INFO_COLUMNS, column]).to_arrow()
                 held = self._exact[column] = version, ExactIndex(table, column, self.header.dim)
                 end = time.monotonic()
                 self._load_from = end + (end - start) * (1 / RELOAD_SHARE - 1)
             return held[1]
 
     def _by_engine(self, query: Floats, column: str, rows: int, count: int, where: Filter) -> list[Hit]:
-        """The best by the index; whatever the page, the first 250 are those of one question."""
+        """Return the best rows by the index; the first 250 are the same for every page."""
         places = next((size for size in PLACES if size >= count), count)
         probes = PROBED_LEAST + int(rows // PARTITION * PROBED)
-        asked = self._table.search(query, vector_column_name=column).distance_type("dot").nprobes(probes)
+        search = self._table.search(query, vector_column_name=column).distance_type("dot").nprobes(probes)
         if (sql := to_sql(where)) is not None:
-            # All partitions, if need be: the nearest may hold no row that passes.
-            asked = asked.where(sql, prefilter=True).minimum_nprobes(probes).maximum_nprobes(0)
-        asked = asked.refine_factor(max(REFINED, REFINED_VALUES // self.header.dim))
-        found: pa.Table = asked.select([*ENTRY, "_distance"]).limit(places).to_arrow()
-        return ranked([1 - distance for distance in found["_distance"].to_pylist()], to_entries(found))
+            # All partitions, if needed: the nearest may hold no row that passes.
+            search = search.where(sql, prefilter=True).minimum_nprobes(probes).maximum_nprobes(0)
+        search = search.refine_factor(max(REFINED, REFINED_VALUES // self.header.dim))
+        best: pa.Table = search.select([*INFO_COLUMNS, "_distance"]).limit(places).to_arrow()
+        return ranked([1 - distance for distance in best["_distance"].to_pylist()], to_infos(best))
 
     def _rows(self, columns: list[str] | None, sql: str | None = None) -> Any:
-        """A plain query; None: all columns."""
+        """Return a plain query; columns: None for all."""
         query = self._table.search() if columns is None else self._table.search().select(columns)
         return query.limit(None) if sql is None else query.where(sql).limit(None)
 
     def _refresh(self) -> None:
-        """See what other processes have written; a rebuild is another table and maybe another model."""
+        """Load what other processes have written; a rebuild means another table and maybe another model."""
         with self._opening:  # threads share a store
             if (self.folder / FILE).stat().st_mtime_ns != self._stamp:
                 before = self.header
@@ -283,12 +294,12 @@ class LanceStore:
             elif version != self._table.version:
                 self._table.checkout(version)
 
-    def _held(self, column: str) -> int:
-        """Rows that have a vector in the column."""
-        return int(self._table.count_rows("note IS NOT NULL" if column == NOTES else None))
+    def _vector_count(self, column: str) -> int:
+        """Return the number of rows that have a vector in the column."""
+        return int(self._table.count_rows(f"{CAPTION} IS NOT NULL" if column == CAPTION_EMBEDDING else None))
 
     def _sync(self) -> None:
-        """Flush what is new; from now on readers see it."""
+        """Flush new files; from now on readers see them."""
         self._files()
         record(self.folder, self._name, int(self._table.version))
 

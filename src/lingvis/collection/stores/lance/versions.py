@@ -1,7 +1,7 @@
-"""Which version of a LanceDB table is known to lie on the disk, and the way back to it.
+"""The version of a LanceDB table that is safely on the disk, and how to return to it.
 
-LanceDB writes a new version without flushing it. After a power cut its files may be empty, so what was not flushed
-is forgotten before anything else is written, and readers never look at it.
+LanceDB writes a new version without flushing it. After a power cut its files may be empty, so a version that was not
+flushed is dropped before anything else is written, and readers never use it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from lingvis.files import write_json
 
 FILE = "flushed.json"
-LARGEST = 2**64 - 1  # LanceDB names a manifest by this less its version, so that the latest comes first
+LARGEST = 2**64 - 1  # LanceDB names a manifest by this minus its version, so that the latest comes first
 
 
 def record(folder: Path, table: str, version: int) -> None:
-    """All files of this version are on the disk."""
+    """Record that all files of this version are on the disk."""
     if flushed(folder, table) != version:
         write_json(folder / FILE, {"table": table, "version": version})
 
 
 def flushed(folder: Path, table: str) -> int | None:
-    """The version that was recorded last; None for a table that has none."""
+    """Return the version that was recorded last; None for a table that has none."""
     try:
         fields = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -32,7 +32,7 @@ def flushed(folder: Path, table: str) -> int | None:
 
 
 def go_back(table: Any, folder: Path, name: str) -> None:
-    """Make the recorded version the latest again; only for whoever holds the lock of the writer."""
+    """Make the recorded version the latest again; the caller must hold the lock of the writer."""
     version = flushed(folder, name)
     if version is not None and table.version != version:
         table.checkout(version)
@@ -41,7 +41,7 @@ def go_back(table: Any, folder: Path, name: str) -> None:
 
 
 def drop_between(folder: Path, table: str, version: int, end: int = LARGEST) -> None:
-    """Drop the manifests behind one version and before another."""
+    """Drop the manifests of the versions between two versions."""
     for path in (folder / f"{table}.lance" / "_versions").glob("*.manifest"):
         if version < LARGEST - int(path.stem) < end:
             path.unlink()

@@ -1,4 +1,4 @@
-"""Where a collection lies on a server: postgresql://USER:PASSWORD@HOST:PORT/DATABASE?collection=NAME."""
+"""The address of a collection on a server: postgresql://USER:PASSWORD@HOST:PORT/DATABASE?collection=NAME."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ class Address:
 
 
 def is_postgres(address: str) -> bool:
-    """Whether an address names a server and not a folder."""
+    """Return whether an address names a server and not a folder."""
     return address.partition("://")[0] in SCHEMES and "://" in address
 
 
 def parse(address: str) -> Address:
-    """Take an address apart; one that is wrong is not repeated, for it may hold a password."""
+    """Parse an address; an error does not repeat it, because it may hold a password."""
     try:
         parts = urlsplit(address)
         if "@" in parts.path + parts.query or parts.fragment or parts.netloc.count("@") > 1:
-            raise ValueError("a sign of the password is not written as %XX")
+            raise ValueError("a character of the password is not escaped as %XX")
         user, at, hosts = parts.netloc.rpartition("@")
         if not all(re.fullmatch(r"(\[[^]]*\]|[^:]*)(:\d*)?", host) for host in hosts.split(",")):
-            raise ValueError("a port is no number")
+            raise ValueError("a port is not a number")
         options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True) if parts.query else []
     except ValueError as error:
         raise UserError(
             "the address of the collection is not valid; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE?collection="
-            "NAME, and signs such as @ : / ? # % in the password as %40 %3A %2F %3F %23 %25"
+            "NAME, and characters such as @ : / ? # % in the password as %40 %3A %2F %3F %23 %25"
         ) from error
     name = dict(options).get("collection", COLLECTION)
     if not re.fullmatch(r"[\w.-]{1,63}", name):
         raise UserError(
-            f"a collection cannot be called {name!r}; use up to 63 letters, digits and the signs . _ -"
+            f"a collection cannot be called {name!r}; use up to 63 letters, digits and the characters . _ -"
         )
     rest = urlencode([(key, value) for key, value in options if key != "collection"], quote_via=quote)
     shown = f"postgresql://{user.partition(':')[0]}{at}{hosts}{parts.path}?collection={name}"

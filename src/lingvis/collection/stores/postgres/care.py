@@ -1,4 +1,4 @@
-"""When the search index of a collection is built, and by whom."""
+"""When the search indexes of a collection are built, and by which process."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from lingvis.collection.stores.postgres.state import read_state
 
 
 def build_due(connection: Connection, address: Address, columns: Sequence[str], *, exact_values: int) -> None:
-    """Build the indexes of columns that hold more than so many values, anew where they have become too many for theirs.
+    """Build the indexes of columns that hold more than `exact_values` values, again if an index has become too sparse.
 
-    Passed over where others still write, of whom the last will come here, too; where another process is at it; and where
-    the role may not.
+    Nothing is done while others write, since the last of them comes here, too; while another process builds; or if the
+    role may not build.
     """
     state = read_state(connection, address)
     table, dim = state.table, state.header.dim
     allowed = dim <= hnsw.LONGEST and hnsw.owns(connection, table)
     if not allowed or is_written(connection, address) or not takes_care(connection, address):
         return
-    there = hnsw.indexes(connection, table)
+    existing = hnsw.indexes(connection, table)
     for column in columns:
-        graph = there.get(hnsw.index_name(table, column))
+        graph = existing.get(hnsw.index_name(table, column))
         if graph == hnsw.DENSE:
             continue
-        held = sql.SQL("SELECT count({}) FROM {}").format(*map(sql.Identifier, (column, table)))
-        (rows,) = connection.execute(held).fetchone() or (0,)
+        count = sql.SQL("SELECT count({}) FROM {}").format(*map(sql.Identifier, (column, table)))
+        (rows,) = connection.execute(count).fetchone() or (0,)
         if graph != hnsw.graph_for(rows) and rows * dim > exact_values and joins(connection, address):
             hnsw.build(connection, table, column, dim=dim, rows=rows)

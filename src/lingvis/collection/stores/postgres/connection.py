@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server: opened with clear sentences, used with patience while it restarts."""
+"""Connections to a PostgreSQL server: clear errors when one cannot be opened, retries while the server restarts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import psycopg
+import psycopg_pool
 from pgvector.psycopg import register_vector
 from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool, PoolTimeout
 
 from lingvis.collection.stores.postgres.address import Address
 from lingvis.errors import UserError
 
 PATIENCE = 30.0  # seconds that a server may take to come back
-WAIT = 5.0  # seconds for a free connection, before the server itself is asked
+WAIT = 5.0  # seconds to wait for a free connection before the server itself is tried
 CONNECTIONS = 8
 DEFAULTS = {"connect_timeout": 10, "keepalives_idle": 60, "application_name": "lingvis"}
 # Just-in-time compilation would cost more than it saves; an acknowledged row has to be on the disk; a client that
-# vanished without a word must not hold its locks for hours.
+# vanished must not hold its locks for hours.
 SETTINGS = """
     SELECT set_config('jit', 'off', false), set_config('tcp_keepalives_idle', '60', false),
         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
@@ -31,18 +31,18 @@ SETTINGS = """
 """
 ADVICE = {
     "password": "give it in the address, in the variable PGPASSWORD or in the file ~/.pgpass",
-    "does not exist": "make it, or name another; docs/postgres.md says how",
+    "does not exist": "create it, or name another one; docs/guide/postgres.md says how",
     "": "check the address, and that the server runs and lets you in",
 }
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what it warns of is told by sentences
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # our own messages cover its warnings
 
 
 def connect(address: Address) -> Connection:
-    """The first connection: what is wrong with the address or the server is told at once."""
+    """Open a first connection; raises UserError that says what is wrong with the address or the server."""
     try:
         return open_connection(address)
     except psycopg.ProgrammingError as error:
@@ -57,7 +57,7 @@ def connect(address: Address) -> Connection:
 
 
 def ask(address: Address, action: Callable[[Connection], Result]) -> Result:
-    """Run an action that bears repetition in a connection of its own."""
+    """Run an idempotent action on its own connection."""
 
     def attempt() -> Result:
         with connect(address) as connection:
@@ -67,29 +67,29 @@ def ask(address: Address, action: Callable[[Connection], Result]) -> Result:
 
 
 def open_connection(address: Address) -> Connection:
-    """A connection without sentences, in which every statement commits by itself."""
+    """Open a connection in which every statement commits by itself; raises psycopg's own errors."""
     connection = psycopg.connect(address.conninfo, **_options(address))
     connection.execute(SETTINGS)
     return connection
 
 
 def patiently(attempt: Callable[[], Result], address: Address) -> Result:
-    """Try again while the server is away or two writers are in each other's way; `attempt` has to bear repetition."""
+    """Retry an idempotent action while the server is away or another writer conflicts with it."""
     end, pause = time.monotonic() + PATIENCE, 0.02
     while True:
         try:
             return attempt()
         except psycopg.Error as error:
             if not _passes(error):
-                raise _told(error, address) from error
+                raise _explained(error, address) from error
             if time.monotonic() + pause > end:
                 raise _given_up(error, address) from error
         time.sleep(pause)
         pause = min(2 * pause, 1.0)
 
 
-class Pool:
-    """Connections for reading, shared by threads; a new one takes its place when the server was away."""
+class ConnectionPool:
+    """Connections for reading, shared by threads; the pool is replaced after the server was away."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -109,8 +109,8 @@ class Pool:
                     connection.transaction(),
                 ):
                     return action(connection)
-            except PoolTimeout as error:
-                if self._used >= CONNECTIONS:  # the server is there, and busy with other questions of ours
+            except psycopg_pool.PoolTimeout as error:
+                if self._used >= CONNECTIONS:  # the server is there, and busy with our other queries
                     raise psycopg.errors.TooManyConnections(f"all {CONNECTIONS} are in use") from error
                 self._away = True
                 raise
@@ -131,7 +131,7 @@ class Pool:
                 self._used -= 1
 
     def _fill(self) -> None:
-        self._pool: ConnectionPool[Connection] = ConnectionPool(
+        self._pool: psycopg_pool.ConnectionPool[Connection] = psycopg_pool.ConnectionPool(
             self._address.conninfo,
             kwargs=_options(self._address),
             configure=_configure,
@@ -143,7 +143,7 @@ class Pool:
         self._close = weakref.finalize(self, self._pool.close, 1.0)
 
     def _renew(self) -> None:
-        """Ask the server itself: the pool would wait longer and longer between its own attempts."""
+        """Connect directly: the pool would wait longer and longer between its own attempts."""
         open_connection(self._address).close()
         with self._lock:
             if self._away:
@@ -164,7 +164,7 @@ def _options(address: Address) -> dict[str, Any]:
 
 
 def _passes(error: psycopg.Error) -> bool:
-    """Whether an error may be gone at the next attempt.
+    """Return whether the next attempt may succeed.
 
     40: deadlock and its like, 53300: too many connections, 42P01: the table was replaced by a rebuild.
     """
@@ -172,17 +172,17 @@ def _passes(error: psycopg.Error) -> bool:
 
 
 def _lost(error: psycopg.Error) -> bool:
-    """Whether the connection is gone (08) or the server goes down or comes up (57P)."""
+    """Return whether the connection is lost (08) or the server is stopping or starting (57P)."""
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError)
     return error.sqlstate.startswith(("08", "57P"))
 
 
-def _told(error: psycopg.Error, address: Address) -> Exception:
-    """What the server refuses for reasons of its own as a sentence; other errors are mistakes of ours."""
+def _explained(error: psycopg.Error, address: Address) -> Exception:
+    """Turn what the server rejects for its own reasons into a UserError; other errors are our bugs and stay as they are."""
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return UserError(
-            f"the role in {address.shown} has not the rights for this ({_reason(error)}); docs/postgres.md lists them"
+            f"the role in {address.shown} lacks a permission ({_reason(error)}); docs/guide/postgres.md lists those it needs"
         )
     if isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction):
         return UserError(f"the server of {address.shown} cannot do this now: {_reason(error)}")
@@ -190,19 +190,19 @@ def _told(error: psycopg.Error, address: Address) -> Exception:
 
 
 def _given_up(error: psycopg.Error, address: Address) -> UserError:
-    """What did not pass in all the time."""
+    """Return the error after the last attempt."""
     if _lost(error):
         return UserError(
             f"the server of {address.shown} went away and did not come back within {PATIENCE:.0f} seconds "
-            f"({_reason(error)}); start it, and run the same command again"
+            f"({_reason(error)}); start it and try again"
         )
     return UserError(
-        f"the server of {address.shown} was too busy for {PATIENCE:.0f} seconds ({_reason(error)}); run the same "
-        "command again later"
+        f"the server of {address.shown} was too busy for {PATIENCE:.0f} seconds ({_reason(error)}); try again "
+        "later"
     )
 
 
 def _reason(error: psycopg.Error) -> str:
-    """What went wrong, on one line."""
+    """Return the reason on one line."""
     text = error.diag.message_primary or str(error) or type(error).__name__
     return " ".join(text.rpartition("FATAL:")[2].removeprefix("connection failed:").split())

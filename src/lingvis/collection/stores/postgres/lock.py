@@ -1,4 +1,4 @@
-"""Who may write to a collection on a server: many together, or one alone."""
+"""Locks for writing to a collection on a server: several writers together, or one alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOLDERS = """
 
 
 class Writer:
-    """A connection that holds the collection's lock; a lost one is opened and locked again."""
+    """A connection that holds the collection's lock; a lost connection is opened and locked again."""
 
     def __init__(self, address: Address) -> None:
         self._address, self._alone = address, False
@@ -30,12 +30,12 @@ class Writer:
         self.run(lambda _: None)
 
     def alone(self) -> None:
-        """Shut all others out until the end, or say that somebody else is writing."""
+        """Shut all others out until the end; raises UserError if another process is writing."""
         self.run(lambda connection: self._lock(connection, ALONE))
         self._alone = True
 
     def run(self, action: Callable[[Connection], Result]) -> Result:
-        """Run an action that bears repetition in one transaction."""
+        """Run an idempotent action in one transaction."""
 
         def attempt() -> Result:
             if self._connection is None or self._connection.closed:
@@ -48,7 +48,7 @@ class Writer:
     def close(self) -> None:
         """Free the lock."""
         if self._connection is not None:
-            # The server would notice some time after the end of the connection; who looks next must see it free.
+            # The server notices the end of a connection only later; the next process must see the lock free at once.
             with contextlib.suppress(psycopg.Error):
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
             self._connection.close()
@@ -73,27 +73,27 @@ class Writer:
 
 
 def takes_care(connection: Connection, address: Address) -> bool:
-    """Whether the connection has the care of the search index from now on; else another process has it."""
+    """Take over the maintenance of the search index; returns False if another process has it."""
     return _locked(connection, ALONE, address, "care")
 
 
 def joins(connection: Connection, address: Address) -> bool:
-    """Whether the connection counts as a writer from now on; else somebody wants to be alone."""
+    """Count as a writer from now on; returns False if another process writes alone."""
     return _locked(connection, SHARED, address, "write")
 
 
 def is_written(connection: Connection, address: Address) -> bool:
-    """Whether anybody writes to the collection now."""
+    """Return whether any process writes to the collection now."""
     return connection.execute(HOLDERS, [_key(address, "write")]).fetchone() is not None
 
 
 def _locked(connection: Connection, function: str, address: Address, purpose: str) -> bool:
-    asked = sql.SQL("SELECT {}(%s)").format(sql.Identifier(function))
-    (got,) = connection.execute(asked, [_key(address, purpose)]).fetchone() or (False,)
+    statement = sql.SQL("SELECT {}(%s)").format(sql.Identifier(function))
+    (got,) = connection.execute(statement, [_key(address, purpose)]).fetchone() or (False,)
     return bool(got)
 
 
 def _key(address: Address, purpose: str) -> int:
-    """The number that a lock goes by."""
+    """Return the number of a lock."""
     digest = hashlib.blake2b(f"lingvis/{address.collection}/{purpose}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)

@@ -1,4 +1,4 @@
-"""The tables that all collections of a database share, and how they got where they are."""
+"""The tables that all collections of a database share, and their versions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MIGRATIONS = (
     );
     """,
 )
-LOCK = 0x6C696E67766973  # any number that no other program locks by
-PGVECTOR = (0, 8)  # the first that goes on looking when a filter leaves too few
+LOCK = 0x6C696E67766973  # a number that no other program uses as a lock
+PGVECTOR = (0, 8)  # the first that continues a search when a filter leaves too few rows
 
 
 def is_prepared(connection: Connection) -> bool:
-    """Whether the database has ever held a collection."""
+    """Return whether the database has ever held a collection."""
     (found,) = connection.execute("SELECT to_regclass('lingvis_migrations') IS NOT NULL").fetchone() or (
         False,
     )
@@ -33,7 +33,7 @@ def is_prepared(connection: Connection) -> bool:
 
 
 def migrate(connection: Connection, address: Address) -> None:
-    """Bring the shared tables up to date, all steps or none; several may try at once."""
+    """Bring the shared tables up to date, all steps or none; several processes may try at once."""
     _check_encoding(connection, address)
     if is_prepared(connection) and _version(connection) == len(MIGRATIONS):
         return _check_pgvector(connection, address)

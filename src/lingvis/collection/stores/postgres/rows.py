@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,18 @@ from psycopg import sql
 from psycopg.adapt import PyFormat
 
 from lingvis.collection.filters import conditions
-from lingvis.collection.stores.contract import Entry, Filter, Floats, Item
+from lingvis.collection.stores.records import (
+    CAPTION,
+    CAPTION_EMBEDDING,
+    EMBEDDING,
+    INFO_COLUMNS,
+    Filter,
+    Floats,
+    Item,
+    PictureInfo,
+)
 
-# Texts are compared by code points, as Python does: a folder is then a range of paths, and an index finds it.
+# Texts are compared by code points, as in Python: a folder is then a range of paths that an index can find.
 COLUMNS = {
     "id": 'text COLLATE "C" PRIMARY KEY',
     "path": 'text COLLATE "C" NOT NULL',
@@ -25,49 +35,48 @@ COLUMNS = {
     "height": "integer NOT NULL",
     "format": 'text COLLATE "C" NOT NULL',
     "date": "timestamp NOT NULL",
-    "note": "text",
+    CAPTION: "text",
     "lang": "text",
     "thumbnail": "bytea NOT NULL",
-    "embedding": "halfvec({dim}) NOT NULL",
-    "note_embedding": "halfvec({dim})",
+    EMBEDDING: "halfvec({dim}) NOT NULL",
+    CAPTION_EMBEDDING: "halfvec({dim})",
 }
-# Vectors stay in the row as far as a page has room, where a scan finds them; thumbnails never do.
-STORAGE = {"thumbnail": "external", "embedding": "main", "note_embedding": "main"}
-ENTRY = list(COLUMNS)[:11]
+# Vectors stay in the row as far as a page has room, so that a scan finds them there; thumbnails never do.
+STORAGE = {"thumbnail": "external", EMBEDDING: "main", CAPTION_EMBEDDING: "main"}
 SEARCHED = ("path", "date", "size", "format")
-TEXTS = {"id", "path", "hash", "format", "note", "lang"}
-# PostgreSQL takes neither the null character nor half a pair of surrogates; they are written as \x1b and four digits.
-REFUSED, WRITTEN = re.compile("[\0\x1b\ud800-\udfff]"), re.compile("\x1b([0-9a-f]{4})")
+TEXTS = {"id", "path", "hash", "format", CAPTION, "lang"}
+# PostgreSQL rejects the null character and lone surrogates; they are written as \x1b and four digits.
+REJECTED, ESCAPED = re.compile("[\0\x1b\ud800-\udfff]"), re.compile("\x1b([0-9a-f]{4})")
 
 
 def create_table(table: str, dim: int) -> sql.Composed:
-    """Statements for the table of a collection and the indexes for its filters."""
+    """Return the statements that create the table of a collection and the indexes for its filters."""
     size = sql.Literal(dim)
     columns = [
         sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind).format(dim=size))
         for name, kind in COLUMNS.items()
     ]
-    made = [sql.SQL("CREATE TABLE {} ({})").format(sql.Identifier(table), sql.SQL(", ").join(columns))]
-    made += [
+    statements = [sql.SQL("CREATE TABLE {} ({})").format(sql.Identifier(table), sql.SQL(", ").join(columns))]
+    statements += [
         sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET STORAGE {}").format(
             sql.Identifier(table), sql.Identifier(name), sql.SQL(kind)
         )
         for name, kind in STORAGE.items()
     ]
-    made += [
+    statements += [
         sql.SQL("CREATE INDEX {} ON {} ({})").format(*map(sql.Identifier, (f"{table}_{name}", table, name)))
         for name in SEARCHED
     ]
-    return sql.SQL("; ").join(made)
+    return sql.SQL("; ").join(statements)
 
 
 def names(columns: Sequence[str]) -> sql.Composed:
-    """Column names, with commas."""
+    """Return column names, separated by commas."""
     return sql.SQL(", ").join(map(sql.Identifier, columns))
 
 
 def upsert_rows(table: str) -> sql.Composed:
-    """One statement for any number of rows, each parameter a whole column."""
+    """Return one statement for any number of rows; each parameter is a whole column."""
     values = [
         sql.SQL("{}::{}[]").format(
             sql.Placeholder(format=PyFormat.BINARY), sql.SQL(kind.split()[0].partition("(")[0])
@@ -81,38 +90,40 @@ def upsert_rows(table: str) -> sql.Composed:
 
 
 def to_columns(items: Sequence[Item]) -> list[list[Any]]:
-    """The parameters of `upsert_rows`; in the order of ids, so that two writers never wait for each other."""
-    latest = {item.entry.id: item for item in items}
+    """Return the parameters of `upsert_rows`, in the order of ids, so that two writers never wait for each other."""
+    latest = {item.info.id: item for item in items}
     rows = [latest[id] for id in sorted(latest)]
-    columns: list[list[Any]] = [[getattr(item.entry, name) for item in rows] for name in ENTRY]
-    for name, values in zip(ENTRY, columns, strict=True):
+    infos = [astuple(item.info) for item in rows]
+    columns: list[list[Any]] = [[info[n] for info in infos] for n in range(len(INFO_COLUMNS))]
+    for name, values in zip(INFO_COLUMNS, columns, strict=True):
         if name in TEXTS:
             values[:] = [None if value is None else to_text(value) for value in values]
     columns.append([item.thumbnail for item in rows])
     columns.append([to_half(item.embedding) for item in rows])
-    columns.append([None if i.note_embedding is None else to_half(i.note_embedding) for i in rows])
+    columns.append([None if i.caption_embedding is None else to_half(i.caption_embedding) for i in rows])
     return columns
 
 
-def to_entry(row: Sequence[Any]) -> Entry:
-    """The columns ENTRY, in their order."""
-    return Entry(**{name: from_text(value) for name, value in zip(ENTRY, row, strict=True)})
+def to_info(row: Sequence[Any]) -> PictureInfo:
+    """Turn INFO_COLUMNS, in their order, into a record."""
+    return PictureInfo(*map(from_text, row))
 
 
 def to_item(row: Sequence[Any]) -> Item:
-    """All columns, in their order."""
-    thumbnail, embedding, noted = row[len(ENTRY) :]
+    """Turn all columns, in their order, into an item."""
+    end = len(INFO_COLUMNS)
+    thumbnail, embedding, of_caption = row[end:]
     return Item(
-        to_entry(row[: len(ENTRY)]), to_vector(embedding), bytes(thumbnail), noted and to_vector(noted)
+        to_info(row[:end]), to_vector(embedding), bytes(thumbnail), of_caption and to_vector(of_caption)
     )
 
 
 def to_conditions(where: Filter, column: str) -> tuple[sql.Composed, list[Any]]:
-    """The condition that a row passes a filter and has a vector in `column`, and its parameters."""
+    """Return the condition that a row passes a filter and has a vector in `column`, and its parameters."""
     clauses = [sql.SQL("{} IS NOT NULL").format(sql.Identifier(column))]
     values: list[Any] = []
     for name, comparison, value in conditions(where):
-        if comparison == "starts_with":  # all that begins with "/a/" lies between "/a/" and "/a0"
+        if comparison == "starts_with":  # every path that starts with "/a/" lies between "/a/" and "/a0"
             clauses.append(sql.SQL("{0} >= %s AND {0} < %s").format(sql.Identifier(name)))
             values += [to_text(value), to_text(value[:-1] + chr(ord(value[-1]) + 1))]
         else:
@@ -122,24 +133,24 @@ def to_conditions(where: Filter, column: str) -> tuple[sql.Composed, list[Any]]:
 
 
 def to_text(text: str) -> str:
-    """A text without what PostgreSQL refuses; `from_text` gives back what it was."""
+    """Escape characters that PostgreSQL rejects; `from_text` restores them."""
     if text.isprintable():
         return text
-    return REFUSED.sub(lambda found: f"\x1b{ord(found[0]):04x}", text)
+    return REJECTED.sub(lambda match: f"\x1b{ord(match[0]):04x}", text)
 
 
 def from_text(value: Any) -> Any:
-    """Undo `to_text`; anything but texts stays as it is."""
+    """Undo `to_text`; values that are no texts stay as they are."""
     if isinstance(value, str) and "\x1b" in value:
-        return WRITTEN.sub(lambda found: chr(int(found[1], 16)), value)
+        return ESCAPED.sub(lambda match: chr(int(match[1], 16)), value)
     return value
 
 
 def to_half(vector: Floats) -> HalfVector:
-    """As vectors are stored: in half precision, which moves a cosine by less than 0.001."""
+    """Convert to half precision, as vectors are stored; this changes a cosine by less than 0.001."""
     return HalfVector(vector.astype(np.float16))
 
 
 def to_vector(value: HalfVector) -> Floats:
-    """As callers take vectors: in single precision."""
+    """Convert to single precision, as callers take vectors."""
     return value.to_numpy().astype(np.float32)

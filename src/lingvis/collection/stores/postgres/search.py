@@ -1,4 +1,4 @@
-"""Questions to a PostgreSQL table: by its HNSW index where there is one, else row by row."""
+"""Search in a PostgreSQL table: by its HNSW index if there is one, else row by row."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ import numpy as np
 from pgvector import Vector
 from psycopg import sql
 
-from lingvis.collection.stores.contract import Filter, Floats, Hit
 from lingvis.collection.stores.postgres.connection import Connection
-from lingvis.collection.stores.postgres.rows import ENTRY, names, to_conditions, to_entry, to_half, to_text
+from lingvis.collection.stores.postgres.rows import names, to_conditions, to_half, to_info, to_text
+from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Floats, Hit
 
-# The first places are filled from candidates of the index, equally many whatever the page, and the places after them by
+# The first places come from candidates of the index, equally many for every page, and the places after them from
 # comparing every other row: each picture has one place, and pages neither overlap nor leave one out. Measured with
-# 8,000 x 1024 in clusters and 500 candidates: 8 ms a query, recall 1.0 up to place 48, 0.97 up to 250; with 1,000 it took
-# 15 ms for 0.99.
+# 8,000 x 1024 in clusters and 500 candidates: 8 ms per query, recall 1.0 up to place 48, 0.97 up to 250; with 1,000
+# candidates 15 ms and 0.99.
 PLACES = 250
-SCANNED = 20_000  # rows of the index that may be looked at until enough have passed a filter
-# Cast to single precision, the distance is no longer what the index is made of: this compares every row, exactly.
+SCANNED = 20_000  # rows of the index that may be visited until enough have passed a filter
+# In single precision the index cannot be used: this compares every row exactly.
 EXACT = sql.SQL("{column}::vector({dim}) <#> query")
-# All queries in one statement: 100 of them took 0.65 s with 40,000 x 1024 rows and their index, one by one 1.06 s, where
-# the server was on the same machine.
+# All queries in one statement: 100 of them took 0.65 s with 40,000 x 1024 rows and their index, one by one 1.06 s, with
+# the server on the same machine.
 ALL = sql.SQL("""
-    SELECT number, best.* FROM unnest(%b::vector[]) WITH ORDINALITY AS asked (query, number),
+    SELECT number, best.* FROM unnest(%b::vector[]) WITH ORDINALITY AS queries (query, number),
     LATERAL (
-        SELECT {entry}, {exact} AS distance FROM {table} WHERE {passes} ORDER BY distance, path LIMIT %s OFFSET %s
+        SELECT {info}, {exact} AS distance FROM {table} WHERE {passes} ORDER BY distance, path LIMIT %s OFFSET %s
     ) AS best ORDER BY number, distance, path
 """)
 NEAR = sql.SQL("""
-    SELECT number, best.* FROM unnest(%b::vector[], %b::halfvec[]) WITH ORDINALITY AS asked (query, half, number),
+    SELECT number, best.* FROM unnest(%b::vector[], %b::halfvec[]) WITH ORDINALITY AS queries (query, half, number),
     LATERAL (
         WITH near AS MATERIALIZED (
-            SELECT {entry}, {column} FROM {table} WHERE {passes} ORDER BY {column} <#> half LIMIT %s
+            SELECT {info}, {column} FROM {table} WHERE {passes} ORDER BY {column} <#> half LIMIT %s
         )
-        SELECT {entry}, {exact} AS distance FROM near WHERE (SELECT count(*) FROM near) = %s
+        SELECT {info}, {exact} AS distance FROM near WHERE (SELECT count(*) FROM near) = %s
         ORDER BY distance, path LIMIT %s OFFSET %s
     ) AS best ORDER BY number, distance, path
 """)
 
 
 class Searcher:
-    """One table and one column of vectors, of length dim."""
+    """Searches one column of vectors of length dim in one table."""
 
     def __init__(self, connection: Connection, table: str, column: str, dim: int) -> None:
         self._cursor = connection.cursor(binary=True)
         self._column = column
         self._parts = {
-            "entry": names(ENTRY),
+            "info": names(INFO_COLUMNS),
             "table": sql.Identifier(table),
             "column": sql.Identifier(column),
             "exact": EXACT.format(column=sql.Identifier(column), dim=sql.Literal(dim)),
         }
 
     def exactly(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
-        """Compare every row that passes."""
+        """Compare every row that passes the filter."""
         passes, values = to_conditions(where, self._column)
-        asked = ALL.format(passes=passes, **self._parts)
-        return self._hits(asked, [_single(queries), *values, k, offset], len(queries), offset)
+        statement = ALL.format(passes=passes, **self._parts)
+        return self._hits(statement, [_single(queries), *values, k, offset], len(queries), offset)
 
     def by_index(
         self, queries: Floats, k: int, offset: int, where: Filter, *, candidates: int
     ) -> list[list[Hit]]:
-        """The first places from the index, those after them by comparing every row that is not among the first."""
+        """Take the first places from the index, and later ones by comparing every row that is not among the first."""
         if k + offset <= PLACES:
             return self._near(queries, k, offset, where, candidates)
         return [
@@ -72,41 +72,41 @@ class Searcher:
         ]
 
     def _others(self, query: Floats, first: Sequence[Hit], end: int, start: int, where: Filter) -> list[Hit]:
-        """Places from start to end of the rows that are not among the first."""
+        """Return places `start` to `end` of the rows that are not among the first."""
         if len(first) < PLACES:
             return []
         passes, values = to_conditions(where, self._column)
         passes = sql.SQL("{} AND id <> ALL(%s)").format(passes)
-        asked = ALL.format(passes=passes, **self._parts)
+        statement = ALL.format(passes=passes, **self._parts)
         ids = [to_text(hit.id) for hit in first]
         values = [_single(query[None]), *values, ids, end - start, start]
-        return self._hits(asked, values, 1, PLACES + start)[0]
+        return self._hits(statement, values, 1, PLACES + start)[0]
 
     def _near(self, queries: Floats, k: int, offset: int, where: Filter, candidates: int) -> list[list[Hit]]:
-        """Compare candidates from the index; every row where they are too few to be sure of the best."""
+        """Compare candidates from the index, or every row if there are too few candidates."""
         self._cursor.execute(
-            # The candidates are put in order afterwards: none need be thrown away for coming late (strict_order).
+            # The candidates are sorted afterwards, so none has to be dropped for coming late (strict_order).
             "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', %s, true), "
             "set_config('hnsw.max_scan_tuples', %s, true)",
             [str(candidates), str(SCANNED)],
         )
         passes, values = to_conditions(where, self._column)
-        asked = NEAR.format(passes=passes, **self._parts)
+        statement = NEAR.format(passes=passes, **self._parts)
         halfs = [to_half(query) for query in queries]
         values = [_single(queries), halfs, *values, candidates, candidates, k, offset]
-        found = self._hits(asked, values, len(queries), offset)
-        short = [number for number, hits in enumerate(found) if not hits]
+        results = self._hits(statement, values, len(queries), offset)
+        short = [number for number, hits in enumerate(results) if not hits]
         for number, hits in zip(short, self.exactly(queries[short], k, offset, where), strict=True):
-            found[number] = hits
-        return found
+            results[number] = hits
+        return results
 
-    def _hits(self, asked: sql.Composed, values: list[Any], queries: int, offset: int) -> list[list[Hit]]:
-        """Rows of the query's number, entry and distance, the negative product; best first, equal ones by path."""
-        found: list[list[Hit]] = [[] for _ in range(queries)]
-        for number, *entry, distance in self._cursor.execute(asked, values) if queries else ():
-            hits = found[number - 1]
-            hits.append(Hit(offset + len(hits) + 1, -float(distance), to_entry(entry)))
-        return found
+    def _hits(self, statement: sql.Composed, values: list[Any], queries: int, offset: int) -> list[list[Hit]]:
+        """Run a statement that gives the number of the query, INFO_COLUMNS and the distance (the negative product)."""
+        results: list[list[Hit]] = [[] for _ in range(queries)]
+        for number, *info, distance in self._cursor.execute(statement, values) if queries else ():
+            hits = results[number - 1]
+            hits.append(Hit(offset + len(hits) + 1, -float(distance), to_info(info)))
+        return results
 
 
 def _single(queries: Floats) -> list[Vector]:

@@ -1,4 +1,4 @@
-"""What the database says of a collection: its table and its header."""
+"""The state of a collection in the database: its table and its header."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
-from lingvis.collection.stores.contract import FORMAT, Header
 from lingvis.collection.stores.postgres.address import Address
 from lingvis.collection.stores.postgres.connection import Connection
 from lingvis.collection.stores.postgres.migrations import is_prepared
 from lingvis.collection.stores.postgres.rows import create_table
+from lingvis.collection.stores.records import FORMAT, Header
 from lingvis.errors import UserError
 
 SELECT = """
@@ -24,19 +24,19 @@ SELECT = """
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The table in use, and the model that fills it."""
+    """The table in use, and the header of the model that fills it."""
 
     table: str
     header: Header
 
 
 def exists(connection: Connection, address: Address) -> bool:
-    """Whether the collection is there."""
+    """Return whether the collection exists."""
     return is_prepared(connection) and connection.execute(SELECT, [address.collection]).fetchone() is not None
 
 
 def read_state(connection: Connection, address: Address) -> State:
-    """Look the collection up; a rebuild gives it another table and maybe another model."""
+    """Read table and header; a rebuild changes the table, and maybe the model."""
     found = connection.execute(SELECT, [address.collection]).fetchone()
     if found is None:
         raise missing(address)
@@ -50,25 +50,25 @@ def read_state(connection: Connection, address: Address) -> State:
         header = Header.model_validate(fields)
     except ValidationError as error:
         raise UserError(
-            f"the header of {address.shown} is damaged; restore a backup, or embed all pictures again with --rebuild"
+            f"the header of {address.shown} is damaged; restore a backup, or encode all pictures again (rebuild)"
         ) from error
     if not there:
         raise UserError(
-            f"{address.shown} is damaged (its table {table} is gone); restore a backup, or embed all pictures again "
-            "with --rebuild"
+            f"{address.shown} is damaged (its table {table} is gone); restore a backup, or encode all pictures again "
+            "(rebuild)"
         )
     return State(table, header)
 
 
 def missing(address: Address) -> UserError:
-    """There is no such collection."""
+    """Return the error that there is no such collection."""
     return UserError(
         f"no collection at {address.shown}; make one with: lingvis index '{address.shown}' FOLDER --model RUN"
     )
 
 
 def create(connection: Connection, address: Address, header: Header) -> None:
-    """A new empty table; the one that was in use is dropped."""
+    """Make an empty table; the one that was in use is dropped."""
     found = connection.execute(SELECT, [address.collection]).fetchone()
     _enter(
         connection,
@@ -81,7 +81,7 @@ def create(connection: Connection, address: Address, header: Header) -> None:
 
 
 def add(connection: Connection, address: Address, header: Header) -> None:
-    """A new empty table, unless there is one; who comes second waits until the first is done."""
+    """Make an empty table unless there is one; of two processes, the second waits for the first."""
     _enter(connection, address, header, "NOTHING")
 
 
@@ -97,7 +97,7 @@ def _enter(connection: Connection, address: Address, header: Header, otherwise: 
 
 
 def write_header(connection: Connection, address: Address, header: Header) -> None:
-    """Remember another model."""
+    """Store another header."""
     connection.execute(
         "UPDATE lingvis_collections SET header = %s WHERE name = %s",
         [Jsonb(header.model_dump()), address.collection],

@@ -8,57 +8,73 @@ from typing import Any
 
 from psycopg import sql
 
-from lingvis.collection.stores.contract import Entry, Filter, Floats, Header, Hit, Item, Known, Statistics
 from lingvis.collection.stores.postgres import hnsw
 from lingvis.collection.stores.postgres import state as states
 from lingvis.collection.stores.postgres.address import Address
 from lingvis.collection.stores.postgres.care import build_due
-from lingvis.collection.stores.postgres.connection import Connection, Pool, Result, ask
+from lingvis.collection.stores.postgres.connection import Connection, ConnectionPool, Result, ask
 from lingvis.collection.stores.postgres.lock import Writer
 from lingvis.collection.stores.postgres.migrations import migrate
 from lingvis.collection.stores.postgres.rows import (
     COLUMNS,
-    ENTRY,
     from_text,
     names,
     to_columns,
-    to_entry,
+    to_info,
     to_item,
     to_text,
     to_vector,
     upsert_rows,
 )
 from lingvis.collection.stores.postgres.search import Searcher
+from lingvis.collection.stores.records import (
+    CAPTION,
+    CAPTION_EMBEDDING,
+    EMBEDDING,
+    FILE_COLUMNS,
+    INFO_COLUMNS,
+    Filter,
+    Floats,
+    Header,
+    Hit,
+    Item,
+    PictureInfo,
+    Statistics,
+    StoredFile,
+)
 from lingvis.errors import UserError
 
-# Every row is compared up to here. Measured with 30,000 x 1024 on 2 cores: 38 ms a query, against 10 ms with the index,
-# which takes 16 s to build; beyond, comparing alone would use up the 50 ms that a question may take.
+# Every row is compared up to here. Measured with 30,000 x 1024 on 2 cores: 38 ms per query, against 10 ms with the index,
+# which takes 16 s to build; beyond, comparing alone would use up the 50 ms that a query may take.
 EXACT_VALUES = 30_000_000
-PICTURES, NOTES = "embedding", "note_embedding"
-KNOWN = ["id", "path", "hash", "size", "mtime_ns", "note"]
-PAGE = 10_000  # rows of `known` at a time: no long transaction, and a restart costs one page
-CHUNK = 1000  # rows of one statement
+PAGE = 10_000  # rows of `files` at a time: no long transaction, and a restart costs one page
+CHUNK = 1000  # rows per statement
 
 
 class PostgresStore:
-    """A row of lingvis_collections, which names the table in use, and that table; a rebuild starts a new one."""
+    """A row of lingvis_collections, which names the table in use, and that table; a rebuild starts a new one.
 
-    def __init__(self, address: Address) -> None:
+    exact_values: rows x dim up to which search compares every row.
+    """
+
+    def __init__(self, address: Address, *, exact_values: int = EXACT_VALUES) -> None:
         def look(connection: Connection) -> states.State:
             if not states.exists(connection, address):
                 raise states.missing(address)
             migrate(connection, address)
             return states.read_state(connection, address)
 
-        self._address = address
+        self._address, self._exact_values = address, exact_values
         self._state = ask(address, look)
-        self._pool = Pool(address)
+        self._pool = ConnectionPool(address)
         self._writer: Writer | None = None
         self._wants_care = False
 
     @classmethod
-    def create(cls, address: Address, header: Header, *, replace: bool = True) -> PostgresStore:
-        """A new empty collection; one that is there is emptied, or kept unless it is to be replaced."""
+    def create(
+        cls, address: Address, header: Header, *, replace: bool = True, exact_values: int = EXACT_VALUES
+    ) -> PostgresStore:
+        """Make an empty collection; an existing one is emptied with `replace`, else opened as it is."""
         ask(address, lambda connection: migrate(connection, address))
         if replace or not cls.exists(address):
             writer = Writer(address)
@@ -69,20 +85,20 @@ class PostgresStore:
                 writer.run(lambda connection: enter(connection, address, header))
             finally:
                 writer.close()
-        return cls(address)
+        return cls(address, exact_values=exact_values)
 
     @staticmethod
     def exists(address: Address) -> bool:
-        """Whether there is a collection."""
+        """Return whether there is a collection."""
         return ask(address, lambda connection: states.exists(connection, address))
 
     @property
     def header(self) -> Header:
-        """The model that fills the collection."""
+        """The header as it was last read."""
         return self._state.header
 
     def replace_header(self, header: Header) -> None:
-        """Remember another model; unless only its place is another, nobody else may write until the end."""
+        """Store another header; unless only the path of the model differs, nobody else may write until the end."""
         with self._writing() as writer:
             if header != self.header.model_copy(update={"model": header.model}):
                 writer.alone()
@@ -102,12 +118,12 @@ class PostgresStore:
         if self._wants_care:
             ask(self._address, self._care)
 
-    def known(self) -> Iterator[Known]:
-        """Every row."""
+    def files(self) -> Iterator[StoredFile]:
+        """Yield every row."""
         select = sql.SQL("SELECT {columns} FROM {table} WHERE id > %s ORDER BY id LIMIT %s")
         last = ""
-        while rows := self._rows(select, last, PAGE, columns=names(KNOWN)):
-            yield from (Known(*map(from_text, row)) for row in rows)
+        while rows := self._rows(select, last, PAGE, columns=names(FILE_COLUMNS)):
+            yield from (StoredFile(*map(from_text, row)) for row in rows)
             last = rows[-1][0]
 
     def upsert(self, items: Sequence[Item]) -> None:
@@ -135,35 +151,36 @@ class PostgresStore:
             )
 
     def items(self, ids: Sequence[str]) -> list[Item]:
-        """Whole rows."""
+        """Return whole rows."""
         return [to_item(row) for row in self._among(ids, list(COLUMNS))]
 
     def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
-        """Embeddings by id."""
-        rows = self._among(ids, ["id", "note_embedding" if captions else "embedding"])
+        """Return embeddings by id."""
+        rows = self._among(ids, ["id", CAPTION_EMBEDDING if captions else EMBEDDING])
         return {from_text(id): to_vector(half) for id, half in rows if half is not None}
 
-    def entry(self, id: str) -> Entry | None:
-        """What is known of one picture."""
-        return next((to_entry(row) for row in self._among([id], ENTRY)), None)
+    def info(self, id: str) -> PictureInfo | None:
+        """Return what is stored about one picture."""
+        return next((to_info(row) for row in self._among([id], INFO_COLUMNS)), None)
 
     def thumbnail(self, id: str) -> bytes | None:
-        """JPEG of one picture."""
+        """Return the thumbnail of one picture."""
         return next((bytes(row[0]) for row in self._among([id], ["thumbnail"])), None)
 
     def count(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return int(self._rows(sql.SQL("SELECT count(*) FROM {table}"))[0][0])
 
     def statistics(self) -> Statistics:
-        """Numbers for people."""
+        """Return numbers about all rows."""
         sums = sql.SQL(
-            "SELECT format, count(*), count(note), sum(size), min(date), max(date) FROM {table} GROUP BY 1 ORDER BY 1"
+            "SELECT format, count(*), count({caption}), sum(size), min(date), max(date) FROM {table} "
+            "GROUP BY 1 ORDER BY 1"
         )
-        rows = self._rows(sums)
+        rows = self._rows(sums, caption=sql.Identifier(CAPTION))
         return Statistics(
             pictures=sum(row[1] for row in rows),
-            notes=sum(row[2] for row in rows),
+            captions=sum(row[2] for row in rows),
             bytes=int(sum(row[3] for row in rows)),
             formats={from_text(row[0]): row[1] for row in rows},
             first=min((row[4] for row in rows), default=None),
@@ -173,8 +190,8 @@ class PostgresStore:
     def search(
         self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False
     ) -> list[list[Hit]]:
-        """Best rows of each query: by the index once `maintain` has built it, else by comparing every row."""
-        column = NOTES if captions else PICTURES
+        """Return the best rows per query: by the index once `maintain` has built it, else by comparing every row."""
+        column = CAPTION_EMBEDDING if captions else EMBEDDING
 
         def ask(connection: Connection, table: str) -> list[list[Hit]]:
             graph = hnsw.indexes(connection, table).get(hnsw.index_name(table, column))
@@ -186,16 +203,16 @@ class PostgresStore:
         return self._read(ask)
 
     def maintain(self) -> None:
-        """Build the indexes that are due, once the writing that goes on is over.
+        """Build the indexes that are due, at the end of the current writing.
 
-        A row that comes after the index costs the server 2 ms (1024 values), one that was there 0.4 ms: a first load
-        with the index in its middle took 44 s for 40,000 rows, with the index at its end 20 s.
+        Adding a row to an index costs the server 2 ms (1024 values), building the index 0.4 ms per row: a first load of
+        40,000 rows took 44 s with the index built midway, and 20 s with the index built at its end.
         """
         with self._writing():
             self._wants_care = True
 
     def _care(self, connection: Connection) -> None:
-        build_due(connection, self._address, (PICTURES, NOTES), exact_values=EXACT_VALUES)
+        build_due(connection, self._address, (EMBEDDING, CAPTION_EMBEDDING), exact_values=self._exact_values)
 
     def _among(self, ids: Sequence[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
         select = sql.SQL("SELECT {columns} FROM {table} WHERE id = ANY(%s)")
@@ -217,13 +234,13 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Writer]:
-        """The writer at work, else one for this step alone."""
+        """Yield the current writer, else one for this step alone."""
         with contextlib.nullcontext() if self._writer is not None else self.writing():
             assert self._writer is not None
             yield self._writer
 
     def _refresh(self, connection: Connection) -> str:
-        """See what other processes have changed; gives the table in use."""
+        """Load what other processes have changed; returns the table in use."""
         before, self._state = self._state, states.read_state(connection, self._address)
         if self.header.image_fingerprint != before.header.image_fingerprint:
             raise UserError(f"collection {self._address.shown} was rebuilt with another model; open it again")

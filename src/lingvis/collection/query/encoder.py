@@ -1,0 +1,68 @@
+"""Queries -> vectors, by the two sides of a model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from lingvis.collection.binding import ImageSide
+from lingvis.collection.model import CollectionModel
+from lingvis.collection.query.query import Query, QueryImage
+from lingvis.collection.query.translate import in_all_languages
+from lingvis.collection.query.vectors import QueryVectors
+from lingvis.collection.stores.records import Floats
+from lingvis.errors import UserError
+from lingvis.features.pictures import BrokenPicture, decode
+
+REMEMBERED = 1024  # sentences whose vectors are kept: a page sends the same ones again while somebody types
+
+
+class QueryEncoder:
+    """Encodes queries, for any thread; each side of the model works for one thread at a time."""
+
+    def __init__(self, model: CollectionModel) -> None:
+        self._model = model
+        # Two locks, so that a search by words never waits for a picture.
+        self._text_lock, self._image_lock = threading.Lock(), threading.Lock()
+        self._encode_cached = lru_cache(maxsize=REMEMBERED)(self._encode_one)
+
+    def __call__(self, query: Query) -> QueryVectors:
+        """Return the vectors of a query."""
+        query.check()
+        sentences = [self._encode_sentence(text, query) for text in query.texts]
+        picture = self._encode_picture(query.image) if query.image is not None else None
+        return QueryVectors(sentences, picture, query.weight)
+
+    def languages(self, query: Query) -> list[str]:
+        """Return the language of each sentence, as given or detected."""
+        return [query.lang or self._model.language_of(text) for text in query.texts]
+
+    def _encode_sentence(self, text: str, query: Query) -> dict[str, Floats]:
+        """Return the vector of a sentence and those of its translations, if there is a translator, by language."""
+        lang = self._model.language_of(text) if query.lang is None else self._model.known_language(query.lang)
+        if query.translator is None:
+            return {lang: self._encode_cached(text, lang)}
+        translations = in_all_languages(text, lang, self._model.embedder.languages, query.translator)
+        vectors = self._encode(list(translations.values()), list(translations))
+        return dict(zip(translations, vectors, strict=True))
+
+    def _encode_one(self, text: str, lang: str) -> Floats:
+        return self._encode([text], [lang])[0]  # type: ignore[no-any-return]
+
+    def _encode(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+        with self._text_lock:
+            return self._model.embedder.encode_texts(texts, langs)
+
+    def _encode_picture(self, image: QueryImage) -> Floats:
+        with self._image_lock:
+            embedder = self._model.embedder
+            if isinstance(image, str | Path):
+                return embedder.encode_images([image])[0]  # type: ignore[no-any-return]
+            side = ImageSide(embedder)
+            try:
+                decoded = decode(image, (), side.preprocessing, crops=False)
+            except BrokenPicture as error:
+                raise UserError(f"the picture cannot be used: {error}") from error
+            return side([decoded])[0]  # type: ignore[no-any-return]

@@ -1,0 +1,65 @@
+"""The interface of re-rankers: they put the first results of a search into another order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lingvis.collection.query.query import Query
+from lingvis.collection.query.vectors import QueryVectors
+from lingvis.collection.stores.records import Floats, Hit, check_page, page_of
+
+Find = Callable[[int, int], list[Hit]]  # (k, offset) -> hits in the order of the search
+Thumbnail = Callable[[str], bytes | None]  # by the id of a picture
+
+
+@dataclass(frozen=True, slots=True)
+class RerankContext:
+    """All that a re-ranker may use besides the hits.
+
+    langs: the language of each sentence of the query; thumbnail: by id; embeddings: by ids, of the pictures or captions
+    that were searched.
+    """
+
+    query: Query
+    langs: Sequence[str]
+    vectors: QueryVectors
+    thumbnail: Thumbnail
+    embeddings: Callable[[Sequence[str]], dict[str, Floats]]
+
+
+class Reranker(ABC):
+    """Orders results within blocks, so that each picture has one place whatever the page.
+
+    block: number of hits that are ordered together; first_only: only the first block is ordered, the others stay as
+    they were found.
+    """
+
+    block: int
+    first_only: bool
+
+    @abstractmethod
+    def check(self, query: Query, langs: Sequence[str], *, captions: bool) -> None:
+        """Raise UserError if results of this query cannot be ordered; called before anything is computed."""
+
+    @abstractmethod
+    def order(self, hits: Sequence[Hit], context: RerankContext) -> list[Hit]:
+        """Return the hits of one block in their new order, with new scores; hits may be left out."""
+
+    def page(self, find: Find, context: RerankContext, *, k: int, offset: int) -> list[Hit]:
+        """Return the page of results from place `offset` on, in the new order."""
+        check_page(k, offset)
+        size = self.block
+        if self.first_only:
+            if offset >= size:
+                return find(k, offset)
+            first, last = 0, max(size, offset + k)
+        else:
+            first, last = offset // size * size, -(-(offset + k) // size) * size
+        hits = find(last - first, first)
+        ordered: list[Hit] = []
+        for start in range(0, len(hits), size):
+            block = hits[start : start + size]
+            ordered += block if self.first_only and start else self.order(block, context)
+        return page_of(ordered[offset - first : offset - first + k], first_rank=offset + 1)

@@ -1,0 +1,166 @@
+"""The records of a collection: what is stored about its model and its pictures, and what a search returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, PositiveInt
+
+from lingvis.errors import UserError
+
+Floats = NDArray[np.float32]
+FORMAT = 1
+# Stored names: the columns of captions and their embeddings, and the caption in JSON. They were chosen when a caption was
+# called a note, and stay, so that old collections open and programs that read the JSON keep working.
+CAPTION = "note"
+CAPTION_EMBEDDING = "note_embedding"
+EMBEDDING = "embedding"
+COLUMN_OF = {"caption": CAPTION}  # where a field of PictureInfo and its column differ
+
+
+class Header(BaseModel):
+    """What a collection remembers about the model that filled it.
+
+    image_fingerprint covers everything that shapes a picture's embedding, text_fingerprint everything that shapes a
+    caption's; model: absolute path of the model folder; features: description of what its backbone gives.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    format: int = FORMAT
+    dim: PositiveInt
+    image_fingerprint: str
+    text_fingerprint: str
+    model: str
+    features: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """The fields of a stored picture that show whether its file has changed."""
+
+    id: str
+    path: str
+    hash: str
+    size: int
+    mtime_ns: int
+    caption: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PictureInfo:
+    """All that is stored about a picture except its embeddings and its thumbnail.
+
+    path: absolute, without symbolic links; hash: SHA-256 of the file; size: bytes; width, height: of the upright
+    picture; format: Pillow's name in lower case; date: when the picture was taken, else when the file was changed, in
+    local time; caption: the text beside the picture; lang: its language.
+    """
+
+    id: str
+    path: str
+    hash: str
+    size: int
+    mtime_ns: int
+    width: int
+    height: int
+    format: str
+    date: datetime
+    caption: str | None = None
+    lang: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a flat dictionary, as the command line and the HTTP API give it."""
+        fields = {COLUMN_OF.get(name, name): value for name, value in asdict(self).items()}
+        return {**fields, "date": self.date.isoformat()}
+
+
+def _columns(record: type[StoredFile] | type[PictureInfo]) -> list[str]:
+    return [COLUMN_OF.get(field.name, field.name) for field in fields(record)]
+
+
+FILE_COLUMNS = _columns(StoredFile)  # in the order of the fields
+INFO_COLUMNS = _columns(PictureInfo)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A whole row: embedding float32 [dim], caption_embedding the same for its caption, thumbnail a small JPEG."""
+
+    info: PictureInfo
+    embedding: Floats
+    thumbnail: bytes
+    caption_embedding: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which pictures a search may return; None allows all.
+
+    folder: at any depth below it; after and before: dates, both included; sizes in bytes, both included.
+    """
+
+    folder: str | None = None
+    after: datetime | None = None
+    before: datetime | None = None
+    min_size: int | None = None
+    max_size: int | None = None
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result; rank: from 1, over all pages; score: the cosine, or the score of a re-ranker."""
+
+    rank: int
+    score: float
+    info: PictureInfo
+
+    @property
+    def id(self) -> str:
+        """The picture's id in the collection."""
+        return self.info.id
+
+    @property
+    def path(self) -> str:
+        """The picture's file."""
+        return self.info.path
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a flat dictionary; rank, score and path come first."""
+        fields = self.info.to_json()
+        return {"rank": self.rank, "score": round(self.score, 6), "path": fields.pop("path"), **fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Numbers of a collection; captions: pictures that have one; bytes: of the picture files; formats: pictures of each."""
+
+    pictures: int
+    captions: int
+    bytes: int
+    formats: dict[str, int]
+    first: datetime | None
+    last: datetime | None
+
+
+def ranked(scores: Sequence[float], infos: Sequence[PictureInfo]) -> list[Hit]:
+    """Return hits, best first; equal scores (copies of a picture) are ordered by path, so that pages never overlap."""
+    pairs = sorted(zip(scores, infos, strict=True), key=lambda pair: (-pair[0], pair[1].path))
+    return [Hit(rank, score, info) for rank, (score, info) in enumerate(pairs, start=1)]
+
+
+def page_of(hits: Sequence[Hit], *, first_rank: int) -> list[Hit]:
+    """Return the same hits with consecutive ranks."""
+    return [Hit(rank, hit.score, hit.info) for rank, hit in enumerate(hits, start=first_rank)]
+
+
+def check_page(k: int, offset: int) -> None:
+    """Reject an invalid page of results."""
+    if k < 1:
+        raise UserError(f"k must be at least 1, got {k}")
+    if offset < 0:
+        raise UserError(f"offset must be at least 0, got {offset}")

@@ -1,0 +1,27 @@
+"""The contract of an objective, and the registry of all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor, nn
+
+from lingvis.recipes.rules import RecipePart
+from lingvis.registry import Registry
+from lingvis.types import Clock
+
+BEGINNING = Clock()
+
+
+class Objective(nn.Module, RecipePart, ABC):
+    """Scores and positives -> a scalar that training minimises.
+
+    An entry of minus infinity that is not positive takes no part: it is no sentence's and no picture's negative.
+    """
+
+    @abstractmethod
+    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
+        """scores [images, texts], positives bool [images, texts] -> scalar."""
+
+
+OBJECTIVES: Registry[type[Objective]] = Registry("objective")

@@ -1,0 +1,16 @@
+"""Rules between the parts of a recipe, each beside the part that asks for something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lingvis.recipes.schema import Recipe
+
+
+class RecipePart:
+    """A part that recipes name."""
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """Yield one sentence per requirement of this part that the rest of the recipe does not meet."""
+        yield from ()

@@ -1,0 +1,51 @@
+"""A bounded number of concurrent requests; further ones get 429 with Retry-After."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.exceptions import HTTPException
+
+BUSY = "the server is busy; ask again in a second"
+LATER = {"Retry-After": "1"}
+
+
+class Slots:
+    """A number of slots, for any thread."""
+
+    def __init__(self, count: int) -> None:
+        self._free, self._lock = count, threading.Lock()
+
+    def take(self) -> bool:
+        """Take a slot if one is free; returns whether it was."""
+        with self._lock:
+            free = self._free > 0
+            self._free -= free
+        return free
+
+    def release(self) -> None:
+        """Free a slot that was taken."""
+        with self._lock:
+            self._free += 1
+
+    def check(self) -> None:
+        """Raise 429 if no slot is free."""
+        if self._free < 1:
+            raise busy()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold a slot during the block; raises 429 if none is free."""
+        if not self.take():
+            raise busy()
+        try:
+            yield
+        finally:
+            self.release()
+
+
+def busy() -> HTTPException:
+    """Return the answer 429."""
+    return HTTPException(429, BUSY, headers=LATER)

@@ -1,0 +1,123 @@
+"""Sentences and pictures of a run, from which the batch of a step is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lingvis.image.table import FeatureTable
+from lingvis.terms.base import Columns, Origin
+from lingvis.text.bank import TokenBank
+from lingvis.training.sampling import SentenceTable
+from lingvis.training.sources import Sentences
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+# Pictures per batch are rounded up to this multiple, so that batches have few different shapes.
+IMAGE_MULTIPLE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The sentences of a step by number, [T], and each of their pictures once, [I].
+
+    Pictures are filled up to a round number with repetitions, which are nobody's positives. positives bool [I, T],
+    groups and langs int64 [T]: on the device. teacher_scores float32 [I, T], where there are teachers.
+    """
+
+    rows: Ints
+    images: Ints
+    columns: Columns
+    positives: Tensor
+    groups: Tensor
+    langs: Tensor
+    teacher_scores: Tensor | None
+
+
+class Batches:
+    """All sentences, tokenised, and all pictures of a run, on the device."""
+
+    def __init__(self, sentences: Sentences, captions: TokenBank, pictures: FeatureTable) -> None:
+        self.captions = captions
+        self.pictures = pictures
+        self.device = pictures.device
+        self.table = SentenceTable(sentences.groups, captions.langs, captions.rows.lengths, sentences.origin)
+        # Equal for pseudo captions that say the same; of other sentences no two are equal.
+        self._wordings = _wordings(sentences)
+        self._teachers = _Teachers(sentences, self.device) if sentences.teachers else None
+
+    def cut(self, rows: Ints) -> Batch:
+        """The batch of sentences by number, those of one language and origin together."""
+        table = self.table
+        columns = Columns(table.groups[rows], table.langs[rows], table.origin[rows])
+        images = np.unique(columns.groups[columns.origin != Origin.TEXT_ONLY])
+        count = len(images)
+        images = np.concatenate([images, np.repeat(images[:1], -count % IMAGE_MULTIPLE)])
+        matches = images[:, None] == columns.groups
+        pseudo = np.flatnonzero(columns.origin == Origin.PSEUDO)
+        if len(pseudo):
+            matches[:, pseudo] = _described_alike(matches[:, pseudo], self._wordings[rows[pseudo]])
+        matches[count:] = False
+        return Batch(
+            rows,
+            images,
+            columns,
+            self._to_device(matches),
+            self._to_device(columns.groups),
+            self._to_device(columns.langs),
+            self._teachers.scores(images, rows) if self._teachers and len(pseudo) else None,
+        )
+
+    def _to_device(self, values: Ints | Bools) -> Tensor:
+        return torch.from_numpy(values).to(self.device, non_blocking=True)
+
+
+class _Teachers:
+    """The teachers' vectors in half precision on the device."""
+
+    def __init__(self, sentences: Sentences, device: torch.device) -> None:
+        assert sentences.teachers is not None
+        self._images = torch.from_numpy(sentences.teachers.images).half().to(device)
+        self._texts = torch.from_numpy(sentences.teachers.texts).half().to(device)
+        self._text_of = np.full(len(sentences.texts), -1, np.int64)
+        self._text_of[sentences.rows(Origin.PSEUDO)] = sentences.teachers.text_of
+
+    def scores(self, images: Ints, rows: Ints) -> Tensor:
+        """float32 [I, T]; 0 for sentences that are not pseudo captions."""
+        device = self._images.device
+        found = self._text_of[rows]
+        taught = np.flatnonzero(found >= 0)
+        texts = self._texts[torch.from_numpy(found[taught]).to(device)]
+        scores = torch.zeros(len(images), len(rows), device=device)
+        scores[:, torch.from_numpy(taught).to(device)] = (
+            self._images[torch.from_numpy(images).to(device)].float() @ texts.float().T
+        )
+        return scores
+
+
+def _wordings(sentences: Sentences) -> Ints:
+    """A number per sentence, equal for pseudo captions with the same words; -1 for all others."""
+    pseudo = sentences.rows(Origin.PSEUDO)
+    wordings = np.full(len(sentences.texts), -1, np.int64)
+    if len(pseudo):
+        texts = np.asarray([sentences.texts[row] for row in pseudo])
+        wordings[pseudo] = np.unique(texts, return_inverse=True)[1]
+    return wordings
+
+
+def _described_alike(own: Bools, wordings: Ints) -> Bools:
+    """Which picture each pseudo caption fits, [I, captions]: its own, and every one with the same wording.
+
+    Detectors know few words: many pictures are "person dog", and none of these is a wrong answer to it.
+    own: each caption's own picture.
+    """
+    distinct, places = np.unique(wordings, return_inverse=True)
+    said = np.zeros((len(own), len(distinct)), bool)
+    image, caption = np.nonzero(own)
+    said[image, places[caption]] = True
+    return said[:, places]

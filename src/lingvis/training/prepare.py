@@ -1,0 +1,131 @@
+"""A recipe and a dataset -> everything that a training step touches, on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from lingvis.data.dataset import Dataset
+from lingvis.device import choose_precision
+from lingvis.features.description import describe_features
+from lingvis.features.store import FeatureStore
+from lingvis.image.table import FeatureTable
+from lingvis.model.build import build_model, build_tokenizer
+from lingvis.model.dual_encoder import DualEncoder
+from lingvis.model.embedder import Embedder
+from lingvis.recipes.schema import Recipe
+from lingvis.text.bank import TokenBank
+from lingvis.training.batches import Batches
+from lingvis.training.build import build_pretraining, build_sampler, build_terms
+from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
+from lingvis.training.pretraining import PretrainingData
+from lingvis.training.sampling import PseudoSampler, Sampler
+from lingvis.training.sources import PSEUDO_SOURCES
+from lingvis.training.sources.collect import collect_sentences
+from lingvis.training.start.model import fit_translator, open_source, take_parts
+from lingvis.training.start.words import kept_assignment, stored_vectors, vocabulary_sentences, words_start
+from lingvis.training.task import RetrievalTask
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """A model, its training task and the batches that it learns from."""
+
+    embedder: Embedder
+    task: RetrievalTask
+    sampler: Sampler
+
+
+def prepare(
+    recipe: Recipe, dataset: Dataset, store: FeatureStore, out: Path, device: torch.device
+) -> PreparedRun:
+    """Everything that a step touches; what pre-training finds is kept in `out`, for a resumed run."""
+    languages = recipe.data.languages or dataset.languages
+    sentences = collect_sentences(recipe, dataset, languages, device)
+    dataset.captions("val", languages)  # missing validation captions are found now, not after an epoch
+    tokenizer = build_tokenizer(recipe)
+    tokenizer.fit(*vocabulary_sentences(recipe, dataset, sentences))
+    bank = TokenBank(
+        tokenizer=tokenizer, texts=sentences.texts, langs=sentences.langs, languages=languages, device=device
+    )
+    pictures = FeatureTable(
+        values=store.values, offsets=store.offsets, rows=store.index(sentences.images), device=device
+    )
+    batches = Batches(sentences, bank, pictures)
+    data = PretrainingData(
+        bank=bank,
+        vocabulary=tokenizer.vocabulary,
+        table=batches.table,
+        vectors=stored_vectors(recipe, dataset, tokenizer.vocabulary),
+        dim=recipe.text.words.options.get("dim", 0),
+        seed=recipe.training.seed,
+        device=device,
+    )
+    model = _start_model(recipe, dataset, store, data, languages, out)
+    sampler = build_sampler(recipe, batches.table)
+    if recipe.pseudo.name != "none":
+        sampler = PseudoSampler(
+            sampler,
+            batches.table,
+            pictures=recipe.training.batch_size,
+            one_each=PSEUDO_SOURCES.get(recipe.pseudo.name).one_each,
+        )
+    terms = build_terms(
+        recipe,
+        model,
+        languages=len(languages),
+        total_steps=recipe.training.epochs * sampler.batch_count(),
+    )
+    task = RetrievalTask(
+        model=model,
+        terms=terms,
+        batches=batches,
+        mask_id=tokenizer.vocabulary.mask,
+        precision=choose_precision(recipe.training.precision, device),
+        graphs=recipe.training.graphs,
+    ).to(device)
+    embedder = Embedder(
+        name=out.resolve().name,
+        model=model,
+        tokenizer=tokenizer,
+        features=describe_features(store),
+        languages=languages,
+        device=device,
+    )
+    return PreparedRun(embedder, task, sampler)
+
+
+def _start_model(
+    recipe: Recipe,
+    dataset: Dataset,
+    store: FeatureStore,
+    data: PretrainingData,
+    languages: Sequence[str],
+    out: Path,
+) -> DualEncoder:
+    """The model as it starts: built, with parts of another run, its words pre-trained."""
+    pretraining = build_pretraining(recipe)
+    start = words_start(recipe, data.vocabulary, data.vectors)
+    assignment = kept_assignment(out, lambda: pretraining.assign(data))
+    if assignment is not None:
+        start["assignment"] = assignment
+    fresh = not (out / CHECKPOINT).exists()  # a checkpoint has all weights
+    source = open_source(recipe, store) if fresh else None
+    if source is not None and data.vectors is not None:
+        start |= fit_translator(recipe, dataset, source, data.vocabulary, data.vectors, data.device)
+    model = build_model(
+        recipe,
+        feature_dim=store.dim,
+        vocabulary=data.vocabulary,
+        seed=recipe.training.seed,
+        languages=len(languages),
+        start=start,
+    ).to(data.device)
+    if source is not None:
+        take_parts(model, source, recipe.start.parts)
+    if fresh:
+        pretraining.warm_up(model.text.words, data)
+    return model

@@ -1,0 +1,56 @@
+"""What a sampler knows, and its contract."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lingvis.recipes.rules import RecipePart
+from lingvis.registry import Registry
+from lingvis.terms.base import Origin
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTable:
+    """The sentences that a run learns from, by number.
+
+    groups int64 [S]: the picture each one is about; langs int64 [S]: language numbers; lengths int64 [S]: in tokens;
+    origin int8 [S].
+    """
+
+    groups: Ints
+    langs: Ints
+    lengths: Ints
+    origin: NDArray[np.int8]
+
+    def rows(self, *origins: Origin) -> Ints:
+        """Numbers of the sentences of these origins."""
+        return np.flatnonzero(np.isin(self.origin, origins))
+
+
+class Sampler(RecipePart, ABC):
+    """Batches of sentences by number, those of one language together.
+
+    Batches depend on nothing but the seed and the epoch, so that a resumed run sees the same ones.
+    """
+
+    @abstractmethod
+    def batch_count(self) -> int:
+        """Number of batches per epoch."""
+
+    @abstractmethod
+    def epoch(self, seed: int, epoch: int) -> list[Ints]:
+        """The batches of an epoch."""
+
+
+SAMPLERS: Registry[type[Sampler]] = Registry("sampling")
+
+
+def by_language(rows: Ints, langs: Ints) -> Ints:
+    """The sentences of each language together, so that parts with one layer per language take them in one piece."""
+    return rows[np.argsort(langs[rows], kind="stable")]

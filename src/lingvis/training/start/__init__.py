@@ -1,0 +1,1 @@
+"""Where a run starts: vocabulary and word vectors, and parts of another model."""

@@ -1,0 +1,111 @@
+"""The trained model that a run starts from: weights of its parts, and the word space that a map leads into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lingvis.data.dataset import Dataset
+from lingvis.errors import UserError
+from lingvis.features.store import FeatureStore
+from lingvis.model.dual_encoder import DualEncoder
+from lingvis.model.embedder import Embedder
+from lingvis.model.stored import check_features
+from lingvis.recipes.schema import Recipe
+from lingvis.text.alignment import induce_dictionary, parallel_words
+from lingvis.text.alignment.fit import MapMethod, check_pairs, check_sizes, dictionary_pairs, fit_pairs
+from lingvis.text.dictionaries import read_dictionary
+from lingvis.text.tokenizers.base import Vocabulary
+from lingvis.text.vectors.table import WordTable
+from lingvis.text.words.mapped import FITTED, MappedWords
+from lingvis.training.loop.optimizer import covers
+
+Floats = NDArray[np.float32]
+
+
+def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
+    """The model that a recipe starts from; raises if its image side is to be taken and sees other features."""
+    if not recipe.start.run:
+        return None
+    source = Embedder.load(recipe.start.run, device="cpu")
+    if any(part.split(".")[0] == "image" for part in recipe.start.parts):
+        check_features(source, store)
+    return source
+
+
+def take_parts(model: DualEncoder, source: Embedder, parts: Sequence[str]) -> None:
+    """Copy the weights and buffers below some name prefixes; raises unless both models have the same ones."""
+    here, there = model.state_dict(), source.model.state_dict()
+    taken: dict[str, Tensor] = {}
+    for part in parts:
+        wanted, given = _under(part, here), _under(part, there)
+        if not wanted:
+            known = sorted({".".join(name.split(".")[:2]) for name in here})
+            raise UserError(
+                f"start.parts names {part!r}, which no weight of this recipe has; parts are: {', '.join(known)}"
+            )
+        if wanted.keys() != given.keys():
+            name = sorted(wanted.keys() ^ given.keys())[0]
+            which = "this recipe" if name in wanted else f"model {source.name}"
+            raise UserError(
+                f"start.parts names {part!r}, but only {which} has {name}; "
+                "take parts that are built alike in both, or leave it out"
+            )
+        for name, tensor in given.items():
+            if tensor.shape != wanted[name].shape:
+                sizes = [" x ".join(map(str, each.shape)) for each in (wanted[name], tensor)]
+                raise UserError(
+                    f"start.parts names {part!r}, but {name} is {sizes[0]} in this recipe and {sizes[1]} in model "
+                    f"{source.name}; give both the same sizes"
+                )
+        taken |= given
+    with torch.no_grad():
+        for name, tensor in taken.items():
+            here[name].copy_(tensor)
+
+
+def _under(part: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor for name, tensor in tensors.items() if covers(part, name)}
+
+
+def fit_translator(
+    recipe: Recipe,
+    dataset: Dataset,
+    source: Embedder,
+    vocabulary: Vocabulary,
+    vectors: Floats,
+    device: torch.device,
+) -> dict[str, Floats]:
+    """The map of the new language's prepared vectors into the words of the source model, where one is asked for.
+
+    matrix [dim, dim] is scaled so that mapped words have unit length in the mean, like those that the source's
+    encoder has learnt on: the length that RCSLS ends with depends on its steps and says nothing.
+    """
+    options = recipe.text.words.options
+    method: MapMethod = options.get("map", "none")
+    if method not in FITTED:
+        return {}
+    space, langs = source.model.text.words, (*vocabulary.languages, *source.languages)
+    if not isinstance(space, MappedWords) or len(langs) != 2:
+        raise UserError(
+            f"text.words.map = {method} brings one language into the words of a model of one other with text.words "
+            f"mapped, but data.languages are {', '.join(vocabulary.languages)} and model {source.name} is of "
+            f"{', '.join(source.languages)}; train one with recipe translator_fs"
+        )
+    words = WordTable(list(vocabulary.own_words), vectors[len(vocabulary.special) :])
+    known = WordTable(list(space.words), space.table())
+    check_sizes(words, known)
+    if options.get("dictionary"):
+        dictionary = read_dictionary(Path(options["dictionary"]))
+    else:
+        dictionary = induce_dictionary(parallel_words(dataset, *langs))
+    pairs = dictionary_pairs(words, known, dictionary)
+    check_pairs(pairs, words.values.shape[1])
+    matrix = fit_pairs(method, words.values, known.values, pairs, device=str(device)).matrix
+    lengths = np.linalg.norm(words.values @ matrix.T, axis=1)
+    return {"matrix": matrix / lengths[lengths > 0].mean()}

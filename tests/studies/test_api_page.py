@@ -1,0 +1,36 @@
+"""The generated reference pages name everything that is public."""
+
+from __future__ import annotations
+
+import lingvis
+from lingvis.cli.app import app
+from studies.tables.api import python_reference
+from studies.tables.command_help import command_words
+
+
+def test_the_python_page_has_every_public_name_with_its_signature_and_docstring() -> None:
+    page = python_reference()
+    for name in set(lingvis.__all__) - {"__version__"}:
+        assert f"## lingvis.{name}\n" in page, name
+    signature = (
+        "Collection.similar(id: str, *, k: int = 10, offset: int = 0, where: Filter = Filter()) -> list[Hit]"
+    )
+    assert f"```python\n{signature}\n```" in page
+    assert "lingvis.evaluate(\n    model: Embedder | Path | str | Sequence[Embedder | Path | str],\n" in page
+    assert "    protocol: str = 'all',\n" in page
+    assert "\nMeasure recalls in both directions for every language;" in page
+
+
+def test_results_are_described_with_their_fields() -> None:
+    page = python_reference()
+    results = page[page.index("\n## Results\n") :]
+    assert "### Report\n" in results and "### Suggestions\n" in results and "### Hit\n" in results
+    assert "    languages: Mapping[str, LanguageScores],\n" in results
+    assert "LanguageScores.mR: float\n```\n\nThe mean of the six recalls.\n" in results
+
+
+def test_the_walk_finds_every_command_once() -> None:
+    found = [" ".join(words) for words in command_words(app)]
+    assert found[0] == "" and len(found) == len(set(found))
+    assert {"demo", "data import", "vectors show", "train", "evaluate", "add-language", "serve"} <= set(found)
+    assert "data" not in found and not any("-h" in words.split() for words in found)
