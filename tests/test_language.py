@@ -17,7 +17,6 @@ TEXTS = (
     "src/**/*.py",
     "src/**/*.toml",
     "src/**/texts/en.json",
-    "studies/**/*.py",
 )
 # Folders and files whose text is not plain yet.
 UNCLEAN: tuple[str, ...] = (
@@ -37,16 +36,6 @@ UNCLEAN: tuple[str, ...] = (
     "src/lingvis/suggestion",
     "src/lingvis/text",
     "src/lingvis/training",
-    "studies/grid.py",
-    "studies/languages",
-    "studies/many_runs.py",
-    "studies/pooling",
-    "studies/postgres_server.py",
-    "studies/search",
-    "studies/sparse",
-    "studies/speed",
-    "studies/tables",
-    "studies/transfer",
 )
 # Made from docstrings, which are checked where they are written.
 GENERATED = ("docs/reference/cli.md", "docs/reference/python.md")
