@@ -16,7 +16,7 @@ from studies.commands import Several
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
     """Ctrl-C ends a study with a line that says how to go on."""
-    from lingvis.training.loop.fit import Interrupted
+    from lingvis.training.loop.record import Interrupted
 
     try:
         yield

@@ -1,14 +1,20 @@
-"""Tables of docs/reference/parts.md: every registered part with its own summary."""
+"""Tables of docs/reference/: every registered part with its own summary, every key of a recipe with its own."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from lingvis.image.augment import IMAGE_AUGMENTS
 from lingvis.image.encoders import IMAGE_ENCODERS
 from lingvis.objectives import OBJECTIVES
 from lingvis.pooling import POOLERS
+from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
 from lingvis.similarity import SIMILARITIES
 from lingvis.terms import TERMS
@@ -19,6 +25,7 @@ from lingvis.text.tokenizers.base import TOKENIZERS
 from lingvis.text.words.base import WORDS
 from lingvis.training.pretraining import PRETRAINING
 from lingvis.training.sampling import SAMPLERS
+from lingvis.training.sources import PSEUDO_SOURCES
 from studies.tables.markdown import table
 
 REGISTRIES: dict[str, Registry[Any]] = {
@@ -33,18 +40,44 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "similarity": SIMILARITIES,
     "objective": OBJECTIVES,
     "term": TERMS,
+    "pseudo": PSEUDO_SOURCES,
     "sampling": SAMPLERS,
     "pretraining": PRETRAINING,
 }
 
 
+def part_table(kind: str) -> str:
+    """The names of a registry and their summaries."""
+    rows = [[f"`{entry.name}`", entry.summary] for entry in REGISTRIES[kind]]
+    return table(["name", "description"], rows, left=2)
+
+
+def key_table() -> str:
+    """Every key of a recipe with its default and description."""
+    return table(["key", "default", "description"], list(_keys(Recipe, "")), left=3)
+
+
+def _keys(section: type[BaseModel], prefix: str) -> Iterator[list[str]]:
+    for name, field in section.model_fields.items():
+        key = f"{prefix}{name}"
+        if (
+            isinstance(field.annotation, type)
+            and issubclass(field.annotation, BaseModel)
+            and not field.description
+        ):
+            yield from _keys(field.annotation, f"{key}.")
+            continue
+        default = field.get_default()
+        shown = "required" if field.is_required() else f"`{json.dumps(to_jsonable_python(default))}`"
+        yield [f"`{key}`", shown, " ".join((field.description or "").split())]
+
+
 def fill_parts(text: str) -> str:
-    """The text with a table of names and summaries between `<!-- parts:KIND -->` and `<!-- /parts:KIND -->`."""
+    """The text with a table between `<!-- parts:KIND -->` and `<!-- /parts:KIND -->`; KIND `keys`: of a recipe."""
 
     def block(match: re.Match[str]) -> str:
         kind = match[1]
-        rows = [[f"`{entry.name}`", entry.summary] for entry in REGISTRIES[kind]]
-        content = table(["name", "description"], rows, left=2)
+        content = key_table() if kind == "keys" else part_table(kind)
         return f"<!-- parts:{kind} -->\n{content}\n<!-- /parts:{kind} -->"
 
     return re.sub(r"<!-- parts:([\w-]+) -->.*?<!-- /parts:\1 -->", block, text, flags=re.DOTALL)

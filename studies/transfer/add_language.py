@@ -45,7 +45,7 @@ def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: s
             pivot=PIVOT if lang in args.dictionaries else None,
             seed=seed,
             device=args.device,
-        )
+        ).as_json()
         # Old sentences are the same to the bit with every seed, as the report says; they are measured with the first.
         after = measured(args, out, split, None if seed == args.seeds[0] else lang)
     return {

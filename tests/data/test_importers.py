@@ -290,11 +290,11 @@ def test_coco_language_and_split_given_or_told_by_names(tmp_path: Path) -> None:
             "image_id 3",
         ),
         ("captions_train2014.json", "{}", "is not a COCO captions file"),
-        ("my_train.json", coco(("a.jpg", "A.")), "does not tell its language; set language"),
+        ("my_train.json", coco(("a.jpg", "A.")), "does not state its language; set language"),
         (
             "captions.en.json",
             coco(("a.jpg", "A.")),
-            "does not tell the split of image 'a.jpg'; set split",
+            "does not state the split of image 'a.jpg'; set split",
         ),
         ("caption_train.zh.txt", "a.jpg 狗\n", "line 1: expected 'image#number caption'"),
         (
@@ -501,7 +501,7 @@ def test_sidecar_malformed(tmp_path: Path) -> None:
     assert "no caption" in refused("sidecar", tmp_path)
     put(tmp_path / "dog.jpg", b"")
     text = put(tmp_path / "dog.txt", "A dog.")
-    assert "does not tell its language" in refused("sidecar", tmp_path)
+    assert "does not state its language" in refused("sidecar", tmp_path)
     assert "is a file" in refused("sidecar", text)
     put(tmp_path / "dog.png", b"")
     assert "belongs to both dog.jpg and dog.png" in refused("sidecar", tmp_path, language="en")

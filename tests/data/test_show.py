@@ -37,7 +37,7 @@ def make_dataset(path: Path) -> Dataset:
 
 
 def test_describe_counts_what_is_there(tmp_path: Path) -> None:
-    description = describe(make_dataset(tmp_path), words)
+    description = describe(make_dataset(tmp_path), words).as_json()
     assert description == {
         "dataset": str(tmp_path),
         "images": {"train": 2, "val": 0, "test": 1, "total": 3},

@@ -14,10 +14,10 @@ from lingvis.features.description import Features
 from lingvis.model.added_language import make_words
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
-from lingvis.new_language.mapped import fit
-from lingvis.new_language.material import gather
-from lingvis.new_language.starts import copied, fresh
-from lingvis.new_language.teaching import like_lengths
+from lingvis.new_language.language_data import gather
+from lingvis.new_language.mapped_start import fit_ngrams
+from lingvis.new_language.starts import copied_start, fresh_start
+from lingvis.new_language.task import LengthSampler
 from lingvis.new_language.word_vectors import word_points
 from lingvis.recipes.schema import Part
 from lingvis.text.tokenizers.base import END, START
@@ -67,7 +67,7 @@ def vectors(tokenizer: CharacterTokenizer, words: Any, listed: list[str]) -> tor
 @pytest.mark.parametrize("name", PARTS)
 def test_a_copy_with_new_letters_reads_old_words_as_before(name: str) -> None:
     embedder, recipe = small_embedder(name)
-    start = copied(embedder, recipe, NEW, "el")
+    start = copied_start(embedder, recipe, NEW, "el")
     words = start.words.eval()
     old, new = embedder.tokenizer, start.tokenizer
     assert isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer)
@@ -105,14 +105,13 @@ def test_new_letters_leave_the_numbers_of_the_marks_free(tmp_path: Path) -> None
 
 
 def test_ngrams_are_fitted_to_vectors() -> None:
-    embedder, _ = small_embedder("ngrams")
     words = ["kniha", "knihy", "pes", "psi", "strom"]
     wanted = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
     edges = {START: np.full(8, 0.5, np.float32), END: np.full(8, -0.5, np.float32)}
-    start = fresh(embedder, words, "cs", scale=0.001)
+    start = fresh_start(words, "cs", dim=8, scale=0.001)
     tokenizer = start.tokenizer
     assert isinstance(tokenizer, CharacterTokenizer)
-    fit(start, words, wanted, edges=edges)
+    fit_ngrams(start, words, wanted, special=edges)
     assert np.abs(vectors(tokenizer, start.words, words).numpy() - wanted).max() < 0.05
     # A word that has no vector comes out nearer to those it looks like than to others.
     guess = vectors(tokenizer, start.words, ["knihou"]).numpy()[0]
@@ -132,11 +131,16 @@ def test_word_points_are_where_the_model_has_the_words() -> None:
 
 def test_batches_have_like_lengths_and_every_row_once() -> None:
     lengths = np.random.default_rng(0).integers(3, 40, 500)
-    draws = np.random.default_rng(1)
-    first, second = like_lengths(lengths, 32, draws), like_lengths(lengths, 32, draws)
+    sampler = LengthSampler(lengths, size=32, steps=40)
+    first, second = sampler.epoch(1, 0), sampler.epoch(1, 1)
+    assert sampler.batch_count() == len(first) == 16
     assert sorted(np.concatenate(first).tolist()) == list(range(500))
     assert np.mean([np.ptp(lengths[rows]) for rows in first]) < 6
     assert [rows.tolist() for rows in first] != [rows.tolist() for rows in second]
+    assert [rows.tolist() for rows in sampler.epoch(1, 1)] == [rows.tolist() for rows in second]
+    few = LengthSampler(lengths, size=32, steps=3)
+    assert few.batch_count() == 3
+    assert [rows.tolist() for rows in few.epoch(1, 1)] == [rows.tolist() for rows in second[:3]]
 
 
 def test_a_smaller_number_of_captions_is_part_of_a_larger(dataset: Path) -> None:

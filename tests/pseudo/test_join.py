@@ -168,7 +168,7 @@ def test_what_cannot_be_joined_gets_a_sentence(dataset: Dataset, tmp_path: Path)
         join(dataset, ["regions", "nothing"], name="both")
     (dataset.path / "text-only.jsonl").unlink()
     with pytest.raises(
-        UserError, match=r"no English sentence .*; add some to text-only\.jsonl, or leave out"
+        UserError, match=r"no English sentences .*; add some to text-only\.jsonl, or leave out"
     ):
         join(dataset, ["regions"], name="both", wordnet=write_wordnet(tmp_path / "wordnet"))
     assert not (dataset.detections_dir / "both").exists()

@@ -15,8 +15,10 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words import latent
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.hybrid import HybridWords
-from lingvis.text.words.latent import Assignment, LatentAttention, pretrain
+from lingvis.text.words.latent import Assignment, LatentAttention
 from lingvis.types import TextBatch
+
+from .word_pretraining import pretrain_on
 
 VOCABULARY = Vocabulary(
     size=15,
@@ -227,7 +229,7 @@ def test_pretraining_gives_translations_near_tokens() -> None:
 
     def train() -> tuple[LatentAttention, list[float]]:
         part = attention(vocabulary=vocabulary, vectors=floats(13, 16), latent=100, dim=8, explore=0.2)
-        return part, pretrain(part, [(batch, groups)] * 100, objective=objective, lr=0.02)
+        return part, pretrain_on(part, [(batch, groups)] * 100, objective=objective, lr=0.02)
 
     part, losses = train()
     assert np.mean(losses[-10:]) < 0.5 * losses[0]

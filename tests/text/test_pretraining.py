@@ -1,4 +1,4 @@
-"""What the words learn before training: the pairs of its batches, the notes it leaves, a vocabulary that lasts."""
+"""Pre-training of words: the pairs in its batches, its notes, a latent vocabulary that does not collapse."""
 
 from __future__ import annotations
 
@@ -8,23 +8,30 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from lingvis.errors import UserError
 from lingvis.objectives.top_triplet import TopTriplet
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
-from lingvis.text.words.latent import LatentAttention, pretrain
+from lingvis.text.words.latent import LatentAttention
 from lingvis.text.words.universal import UniversalWords
-from lingvis.training import pretraining
-from lingvis.training.pretraining import LatentPretraining, Material, UniversalPretraining
-from lingvis.types import TextBatch
+from lingvis.training.loop.watch import Loss
+from lingvis.training.pretraining import (
+    LatentPretraining,
+    PretrainingData,
+    UniversalPretraining,
+    WordPretraining,
+)
+from lingvis.types import Clock, TextBatch
 
 from ..training.tables import make_table
+from .word_pretraining import pretrain_on
 
 
-def material(langs: Sequence[str], *, each: int, pictures: int = 64) -> Material:
-    """Every picture has `each` captions in each language: two words, of which one tells the picture."""
+def captions(langs: Sequence[str], *, each: int, pictures: int = 64) -> PretrainingData:
+    """Every picture has `each` captions per language: two words, one of which names the picture."""
     texts, groups = [], []
     for picture in range(pictures):
         for lang in langs:
@@ -38,10 +45,10 @@ def material(langs: Sequence[str], *, each: int, pictures: int = 64) -> Material
     bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=spoken, languages=langs, device=device)
     vectors = np.random.default_rng(0).normal(size=(tokenizer.vocabulary.size, 6)).astype(np.float32)
     table = make_table(np.array(groups), bank.langs, bank.rows.lengths, pictures)
-    return Material(bank, tokenizer.vocabulary, table, vectors, dim=5, seed=0, device=device)
+    return PretrainingData(bank, tokenizer.vocabulary, table, vectors, dim=5, seed=0, device=device)
 
 
-def universal(of: Material) -> UniversalWords:
+def universal(of: PretrainingData) -> UniversalWords:
     torch.manual_seed(0)
     return UniversalWords(vocabulary=of.vocabulary, vectors=of.vectors, vector_dim=6, dim=5)
 
@@ -52,20 +59,26 @@ def latent(*, among: int = 3) -> LatentPretraining:
 
 def test_batches_have_pairs_of_one_language_and_across(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[TextBatch, torch.Tensor]] = []
-    monkeypatch.setattr(pretraining, "pretrain", lambda words, batches, **_: seen.extend(batches))
-    given = material(["en", "de", "fr"], each=3)
+    loss = WordPretraining.loss
+
+    def look(task: WordPretraining, rows: NDArray[np.int64], clock: Clock) -> Loss:
+        seen.append(task._read(rows))
+        return loss(task, rows, clock)
+
+    monkeypatch.setattr(WordPretraining, "loss", look)
+    given = captions(["en", "de", "fr"], each=3)
     UniversalPretraining(epochs=2, lr=0.1).warm_up(universal(given), given)
     assert len(seen) == 4
     for batch, groups in seen:
         spoken = [lang for lang, count in batch.runs for _ in range(count)]
-        captions = Counter(zip(groups.tolist(), spoken, strict=True))
-        assert set(captions.values()) == {2}
-        assert set(Counter(group for group, _ in captions).values()) == {2}
-        assert len({group for group, _ in captions}) == 32
+        counts = Counter(zip(groups.tolist(), spoken, strict=True))
+        assert set(counts.values()) == {2}
+        assert set(Counter(group for group, _ in counts).values()) == {2}
+        assert len({group for group, _ in counts}) == 32
 
 
 def test_one_language_is_enough_when_pictures_have_two_captions() -> None:
-    given = material(["en"], each=2)
+    given = captions(["en"], each=2)
     words = universal(given)
     UniversalPretraining(epochs=1, lr=0.1).warm_up(words, given)
     learnt, start = words.state_dict(), universal(given).state_dict()
@@ -75,15 +88,15 @@ def test_one_language_is_enough_when_pictures_have_two_captions() -> None:
 
 
 def test_without_a_pair_there_is_nothing_to_learn() -> None:
-    given = material(["en"], each=1)
+    given = captions(["en"], each=1)
     with pytest.raises(UserError, match=r"every picture has only one; give more captions, or more languages"):
         UniversalPretraining(epochs=1, lr=0.1).warm_up(universal(given), given)
     with pytest.raises(UserError, match="every picture has only one"):
         latent().assign(given)
 
 
-def test_the_number_of_used_tokens_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    found = latent().assign(material(["en", "de"], each=2, pictures=20))
+def test_the_number_of_used_tokens_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    found = latent().assign(captions(["en", "de"], each=2, pictures=20))
     assert found is not None
     used = len(set(found.token_of[5:].tolist()))
     note = f"note: {used} of 9 latent tokens are used by {2 * (20 + 2)} words"
@@ -92,7 +105,7 @@ def test_the_number_of_used_tokens_is_told(capsys: pytest.CaptureFixture[str]) -
 
 def test_more_choices_than_tokens_are_refused() -> None:
     with pytest.raises(UserError, match="among = 10 of latent = 9"):
-        latent(among=10).assign(material(["en"], each=2, pictures=4))
+        latent(among=10).assign(captions(["en"], each=2, pictures=4))
 
 
 def test_the_latent_vocabulary_does_not_collapse() -> None:
@@ -120,7 +133,7 @@ def test_the_latent_vocabulary_does_not_collapse() -> None:
     torch.manual_seed(0)
     part = LatentAttention(vocabulary=vocabulary, vectors=vectors, latent=200, dim=16, explore=0.2, among=20)
     batches = [step() for _ in range(150)]
-    losses = pretrain(part, batches, objective=TopTriplet(margin=0.05, hardest=10), lr=5e-3)
+    losses = pretrain_on(part, batches, objective=TopTriplet(margin=0.05, hardest=10), lr=5e-3)
     used = part.eval().assignment().used(len(vocabulary.special))
     assert np.mean(losses[-10:]) < 0.4 * np.mean(losses[:10])
     assert used > 130

@@ -17,9 +17,10 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.words.base import WORDS
-from lingvis.text.words.latent import pretrain
 from lingvis.text.words.universal import UniversalWords
 from lingvis.types import TextBatch, Tokens
+
+from .word_pretraining import pretrain_on
 
 VOCABULARY = Vocabulary(
     size=12,
@@ -218,7 +219,7 @@ def test_pretraining_scores_averages_of_words() -> None:
         return scores[positives].sum()
 
     groups = torch.tensor([3, 3, 8, 8])
-    losses = pretrain(part, [(BATCH, groups)], objective=look, lr=0.1)
+    losses = pretrain_on(part, [(BATCH, groups)], objective=look, lr=0.1)
     scores, positives = seen[0]
     for i in range(4):
         for j in range(4):
@@ -240,7 +241,7 @@ def test_pretraining_draws_translations_together_and_leaves_the_table() -> None:
 
     def train() -> tuple[UniversalWords, list[float]]:
         part = make(vocabulary=tokenizer.vocabulary, vectors=vectors, vector_dim=8, dim=6)
-        return part, pretrain(
+        return part, pretrain_on(
             part, [(batch, groups)] * 60, objective=hinge, lr=0.02, frozen=["space.vectors"]
         )
 

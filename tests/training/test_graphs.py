@@ -16,7 +16,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from lingvis.training import batches as batches_module
 from lingvis.training import task as task_module
 from lingvis.training.loop import fit as loop
-from lingvis.training.loop.fit import Plan
 from lingvis.training.loop.graphs import GraphedCalls
 from lingvis.training.loop.log import read_log
 from lingvis.training.loop.optimizer import make_optimizer
@@ -166,8 +165,9 @@ class Waits(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def one_step(task: RetrievalTask, rows: Any, optimizer: torch.optim.Optimizer, step: int) -> LossWatch:
     watch = LossWatch()
-    plan = Plan(epochs=1, patience=0, clip=2.0, seed=0, checkpoint_seconds=9)
-    loop._step(task, optimizer, watch, rows, Clock(step, 0), plan)
+    clock = Clock(step, 0)
+    loop.seed_step(0, clock)
+    loop.training_step(task, optimizer, rows, clock, clip=2.0, watch=watch)
     return watch
 
 
@@ -226,15 +226,15 @@ def test_a_run_killed_on_the_gpu_ends_as_if_it_had_not_been(
 ) -> None:
     options = [*SMALL, *OWN[recipe], "training.checkpoint_seconds=0"]
     whole = train(recipe, rich_dataset, tmp_path / "whole", overrides=options, device="cuda")
-    go = loop._step
+    go = loop.seed_step
 
-    def die(*arguments: Any) -> None:
-        if any(isinstance(each, Clock) and each.step == 7 for each in arguments):
+    def die(seed: int, clock: Clock) -> None:
+        if clock.step == 7:
             raise Killed
-        go(*arguments)
+        go(seed, clock)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "_step", die)
+        patched.setattr(loop, "seed_step", die)
         with pytest.raises(Killed):
             train(recipe, rich_dataset, tmp_path / "run", overrides=options, device="cuda")
     again = train(recipe, rich_dataset, tmp_path / "run", overrides=options, resume=True, device="cuda")

@@ -15,8 +15,9 @@ from lingvis.objectives.ranking import hinge_all, hinge_hardest
 from lingvis.terms import MaskedCrossLanguage, Matching, Rereading, Step, Views, hide_words
 from lingvis.text.bank import TokenBank
 from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
-from lingvis.training.loop.fit import Plan, fit
+from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.optimizer import make_optimizer
+from lingvis.training.loop.task import Validation
 from lingvis.training.loop.watch import Loss
 from lingvis.training.prepare import prepare
 from lingvis.training.run import open_with_features
@@ -404,11 +405,12 @@ def run(
         sampler=made.sampler,
         optimizer=optimizer,
         schedule=lambda step, epoch: lr,
-        plan=Plan(epochs=epochs, patience=patience, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds),
-        validate=lambda: {"languages": {"en": {"mR": next(left), "rsum": 6.0}}},
+        plan=TrainingPlan(
+            epochs=epochs, patience=patience, clip=2.0, seed=0, checkpoint_seconds=checkpoint_seconds
+        ),
+        state=TrainingState("me"),
+        validate=lambda: Validation(next(left), {"mR": 6.0}),
         folder=folder,
-        identity="me",
-        resume=False,
     )
 
 

@@ -136,11 +136,11 @@ def test_what_is_taken_is_what_training_starts_from(
 ) -> None:
     started: list[dict[str, torch.Tensor]] = []
 
-    def stop(task: Any, *rest: Any) -> None:
+    def stop(task: Any, *rest: Any, **options: Any) -> None:
         started.append({name: tensor.clone() for name, tensor in task.model.state_dict().items()})
         raise Stopped
 
-    monkeypatch.setattr(loop, "_step", stop)
+    monkeypatch.setattr(loop, "training_step", stop)
     with pytest.raises(Stopped):
         train("translator_t2", dataset, tmp_path / "run", overrides=fitted(dataset, source))
     before = weights(source)
@@ -265,15 +265,15 @@ def test_a_killed_run_goes_on_without_fitting_again(
 ) -> None:
     options = fitted(dataset, source, "training.checkpoint_seconds=0")
     train("translator_t2", dataset, tmp_path / "whole", overrides=options)
-    run, go = tmp_path / "run", loop._step
+    run, go = tmp_path / "run", loop.seed_step
 
-    def die(*arguments: Any) -> None:
-        if any(isinstance(each, Clock) and each.step == 4 for each in arguments):
+    def die(seed: int, clock: Clock) -> None:
+        if clock.step == 4:
             raise Stopped
-        go(*arguments)
+        go(seed, clock)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "_step", die)
+        patched.setattr(loop, "seed_step", die)
         with pytest.raises(Stopped):
             train("translator_t2", dataset, run, overrides=options)
     assert (run / CHECKPOINT).exists()
@@ -291,15 +291,15 @@ def test_a_run_is_not_resumed_with_another_beginning(
     shutil.copytree(source, first)
     shutil.copy(dataset / "de-en.txt", dictionary)
     options = [*begun_with(first), f"text.words.dictionary={dictionary}", "training.checkpoint_seconds=0"]
-    go = loop._step
+    go = loop.seed_step
 
-    def die(*arguments: Any) -> None:
-        if any(isinstance(each, Clock) and each.step == 2 for each in arguments):
+    def die(seed: int, clock: Clock) -> None:
+        if clock.step == 2:
             raise Stopped
-        go(*arguments)
+        go(seed, clock)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "_step", die)
+        patched.setattr(loop, "seed_step", die)
         with pytest.raises(Stopped):
             train("translator_t2", dataset, run, overrides=options)
     if changed == "model":

@@ -65,7 +65,7 @@ def add_language(
             pivot=pivot,
             seed=seed,
             device=device,
-        )
+        ).as_json()
     except KeyboardInterrupt:
         print(f"lingvis: stopped; {out} was not written", file=sys.stderr)
         sys.exit(130)

@@ -43,13 +43,13 @@ def align(
     target: str
         The vectors of the target space, named in the same way.
     dictionary: Path
-        From the source language into the target language: FreeDict's .index, MUSE's text or a .csv file.
+        Dictionary from the source into the target language: FreeDict's .index, MUSE's text or a .csv file.
     out: Path
         The folder to write: map.safetensors, source.vec, target.vec and report.json.
     parallel: Path
         Instead of a dictionary: a dataset with parallel sentences, from which one is induced.
     langs: tuple[str, str]
-        With --parallel: the source and the target language, such as de fr.
+        With --parallel: source and target language, such as de fr.
     method: str
         rcsls, optimized to find translations, or procrustes, a rotation.
     neighbours: int

@@ -24,7 +24,7 @@ def import_(
     force: Switch = False,
     json: Json = False,
 ) -> None:
-    """Import captions and pictures into a dataset folder, whole or not at all.
+    """Import captions and pictures into a dataset folder, completely or not at all.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def show(dataset: DatasetFolder, /, *, sheet: Path | None = None, json: Json = F
     opened = Dataset.open(dataset)
     description = describe(opened, words)
     if json:
-        print_json(description)
+        print_json(description.as_json())
     else:
         print(to_text(description))
     if sheet is not None:

@@ -54,11 +54,11 @@ def contact_sheet(
     draw_random = random.Random(seed)
     sections = []
     for split in SPLITS:
-        found = [row for row in dataset.rows if row.split == split]
-        if found:
-            places = sorted(draw_random.sample(range(len(found)), min(rows * columns, len(found))))
-            label = f"{split}   {len(found):,} images"
-            sections.append((label, [found[place] for place in places]))
+        in_split = [row for row in dataset.rows if row.split == split]
+        if in_split:
+            places = sorted(draw_random.sample(range(len(in_split)), min(rows * columns, len(in_split))))
+            label = f"{split}   {len(in_split):,} images"
+            sections.append((label, [in_split[place] for place in places]))
     sheet = _Sheet(dataset, chosen, columns, captions)
     image = sheet.draw(sections)
     with atomic_file(Path(path)) as temporary:

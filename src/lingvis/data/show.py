@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from lingvis.data.dataset import Dataset
@@ -11,62 +12,98 @@ from lingvis.data.rows import SPLITS
 Words = Callable[[str, str], list[str]]
 
 
-def describe(dataset: Dataset, words: Words) -> dict[str, Any]:
-    """Counts of the dataset as JSON values.
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Lengths of the captions."""
+
+    mean: float
+    min: int
+    max: int
+
+    @classmethod
+    def of(cls, lengths: Sequence[int]) -> Lengths:
+        """The mean, minimum and maximum of some lengths, at least one."""
+        return cls(sum(lengths) / len(lengths), min(lengths), max(lengths))
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionCounts:
+    """The captions of one language and split; vocabulary: number of distinct words."""
+
+    images: int
+    captions: int
+    words: Lengths
+    characters: Lengths
+    vocabulary: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDescription:
+    """Counts of a dataset.
+
+    images: split -> number of images, and `total`. languages: language -> split -> its captions.
+    parallel: language -> split -> number of parallel sentences. Splits and languages without any are omitted.
+    """
+
+    dataset: str
+    images: dict[str, int]
+    languages: dict[str, dict[str, CaptionCounts]]
+    parallel: dict[str, dict[str, int]]
+
+    def as_json(self) -> dict[str, Any]:
+        """The description as JSON values."""
+        return asdict(self)
+
+
+def describe(dataset: Dataset, words: Words) -> DatasetDescription:
+    """Count images, captions, words and vocabularies of a dataset.
 
     words: (text, language) -> words; the caller passes it because segmentation is a later stage.
-    Splits and languages without captions are omitted.
     """
     splits = {split: [row for row in dataset.rows if row.split == split] for split in SPLITS}
-    languages: dict[str, dict[str, Any]] = {}
+    languages: dict[str, dict[str, CaptionCounts]] = {}
     for lang in dataset.languages:
         languages[lang] = {}
         for split, rows in splits.items():
             groups = [row.captions[lang] for row in rows if row.captions.get(lang)]
             if groups:
-                languages[lang][split] = _captions(groups, lang, words)
+                languages[lang][split] = _count(groups, lang, words)
     parallel: dict[str, dict[str, int]] = {}
     for split, rows in splits.items():
         for row in rows:
             for lang in row.parallel:
                 counts = parallel.setdefault(lang, {})
                 counts[split] = counts.get(split, 0) + 1
-    return {
-        "dataset": str(dataset.path),
-        "images": {split: len(rows) for split, rows in splits.items()} | {"total": len(dataset.rows)},
-        "languages": languages,
-        "parallel": parallel,
-    }
+    images = {split: len(rows) for split, rows in splits.items()} | {"total": len(dataset.rows)}
+    return DatasetDescription(str(dataset.path), images, languages, parallel)
 
 
-def _captions(groups: Sequence[Sequence[str]], lang: str, words: Words) -> dict[str, Any]:
-    """Counts of the captions of one language and split; groups: the captions of each image."""
+def _count(groups: Sequence[Sequence[str]], lang: str, words: Words) -> CaptionCounts:
+    """groups: the captions of each image."""
     texts = [text for group in groups for text in group]
-    split = [words(text, lang) for text in texts]
-    return {
-        "images": len(groups),
-        "captions": len(texts),
-        "words": _spread([len(sentence) for sentence in split]),
-        "characters": _spread([len(text) for text in texts]),
-        "vocabulary": len({word for sentence in split for word in sentence}),
-    }
+    segmented = [words(text, lang) for text in texts]
+    return CaptionCounts(
+        images=len(groups),
+        captions=len(texts),
+        words=Lengths.of([len(sentence) for sentence in segmented]),
+        characters=Lengths.of([len(text) for text in texts]),
+        vocabulary=len({word for sentence in segmented for word in sentence}),
+    )
 
 
-def _spread(lengths: Sequence[int]) -> dict[str, float]:
-    return {"mean": sum(lengths) / len(lengths), "min": min(lengths), "max": max(lengths)}
-
-
-def to_text(description: dict[str, Any]) -> str:
+def to_text(description: DatasetDescription) -> str:
     """The description as a table for people."""
-    counts = description["images"]
+    counts = description.images
     parts = ", ".join(f"{split} {counts[split]:,}" for split in SPLITS)
-    table = [("lang", "split", "images", "captions", "words", "characters", "vocabulary", "parallel")]
-    for lang in dict.fromkeys([*description["languages"], *description["parallel"]]):
+    table: list[tuple[str, ...]] = [
+        ("lang", "split", "images", "captions", "words", "characters", "vocabulary", "parallel")
+    ]
+    for lang in dict.fromkeys([*description.languages, *description.parallel]):
         for split in SPLITS:
-            found = description["languages"].get(lang, {}).get(split)
-            translations = description["parallel"].get(lang, {}).get(split, 0)
-            if found or translations:
-                table.append((lang, split, *_cells(found), f"{translations:,}" if translations else ""))
+            captions = description.languages.get(lang, {}).get(split)
+            translations = description.parallel.get(lang, {}).get(split, 0)
+            if captions or translations:
+                table.append((lang, split, *_cells(captions), f"{translations:,}" if translations else ""))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
         "  ".join(
@@ -75,12 +112,15 @@ def to_text(description: dict[str, Any]) -> str:
         ).rstrip()
         for row in table
     ]
-    head = f"{description['dataset']}: {counts['total']:,} images ({parts})"
+    head = f"{description.dataset}: {counts['total']:,} images ({parts})"
     return "\n".join([head, "", *lines, "", "words and characters: mean (shortest to longest caption)"])
 
 
-def _cells(found: dict[str, Any] | None) -> tuple[str, ...]:
-    if found is None:
+def _cells(captions: CaptionCounts | None) -> tuple[str, ...]:
+    if captions is None:
         return ("",) * 5
-    spreads = [f"{s['mean']:.1f} ({s['min']} to {s['max']})" for s in (found["words"], found["characters"])]
-    return f"{found['images']:,}", f"{found['captions']:,}", *spreads, f"{found['vocabulary']:,}"
+    words, characters = (
+        f"{lengths.mean:.1f} ({lengths.min} to {lengths.max})"
+        for lengths in (captions.words, captions.characters)
+    )
+    return f"{captions.images:,}", f"{captions.captions:,}", words, characters, f"{captions.vocabulary:,}"

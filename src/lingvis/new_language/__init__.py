@@ -1,1 +1,1 @@
-"""Teach a trained model one more language: routes to it, each measured, and the best of them kept."""
+"""Add a language to a trained model: several routes are tried, and the best one is kept."""

@@ -1,69 +1,73 @@
-"""Captions of pictures that nobody has described in the new language, put into it word by word."""
+"""Glosses: captions in a known language translated word by word, for pictures without one in the new language."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from lingvis.model.embedder import Embedder
-from lingvis.new_language.lexicon import Lexicon
-from lingvis.new_language.material import Part
+from lingvis.new_language.language_data import SentenceGroups
+from lingvis.new_language.lexicon import BilingualLexicon
 from lingvis.new_language.starts import spells
 from lingvis.new_language.word_vectors import word_points
 from lingvis.text.segment import words as split
 
-MOST = 3000  # beside 1,000 captions; the first number tried, and 9,000 brought Arabic nothing on validation
-SHORTEST = 3  # words: what is left of a sentence with fewer says nothing
-LIKE = 0.6  # cosine from which on a word stands for another: "dogs" for "dog"
+MOST = (
+    3000  # glosses beside 1,000 captions; the first number tried, and 9,000 did not help Arabic on validation
+)
+SHORTEST = 3  # words: a gloss with fewer says nothing
+LIKE = 0.6  # lowest cosine of a word that replaces another: "dogs" is replaced by "dog"
 
 
-def with_glosses(part: Part, embedder: Embedder, lexicon: Lexicon, pivot: str, *, seed: int) -> Part:
-    """The part with one more sentence for each of some pictures that have none, from a sentence of the known language.
+def with_glosses(
+    part: SentenceGroups, embedder: Embedder, lexicon: BilingualLexicon, pivot: str, *, seed: int
+) -> SentenceGroups:
+    """Add a gloss to up to MOST pictures that have sentences in `pivot` but none in the new language.
 
-    The order of words is that of the known language, and so is the grammar; the words, and what they
-    stand beside, are what is learnt from them.
+    Word order and grammar are those of the known language; the words and their contexts are learnt from glosses.
     """
     described = set(part.groups)
-    there = {
+    captions = {
         group: [text for lang, text in part.known[group] if lang == pivot]
         for group in range(len(part.images))
         if group not in described
     }
     draws = np.random.default_rng(seed)
-    chosen = draws.permutation([group for group, known in there.items() if known])[:MOST].tolist()
-    drawn = {group: split(there[group][draws.integers(len(there[group]))], pivot) for group in chosen}
-    wanted = dict.fromkeys(word for words in drawn.values() for word in words)
-    spoken = _with_likeness(lexicon.spoken(), wanted, embedder, pivot)
-    texts, groups = list(part.texts), list(part.groups)
+    chosen = draws.permutation([group for group, known in captions.items() if known])[:MOST].tolist()
+    drawn = {group: split(captions[group][draws.integers(len(captions[group]))], pivot) for group in chosen}
+    needed = list(dict.fromkeys(word for words in drawn.values() for word in words))
+    translation = _with_similar_words(lexicon.into_new_language(), needed, embedder, pivot)
+    texts = list(part.texts)
+    groups = list(part.groups)
     for group, words in drawn.items():
-        said = [spoken[word] for word in words if word in spoken]
-        if len(said) >= SHORTEST:
-            texts.append(" ".join(said))
+        gloss = [translation[word] for word in words if word in translation]
+        if len(gloss) >= SHORTEST:
+            texts.append(" ".join(gloss))
             groups.append(group)
     return replace(part, texts=texts, groups=groups)
 
 
-def _with_likeness(
-    spoken: dict[str, str], wanted: Mapping[str, None], embedder: Embedder, pivot: str
+def _with_similar_words(
+    translation: dict[str, str], needed: Iterable[str], embedder: Embedder, pivot: str
 ) -> dict[str, str]:
-    """A word without a translation gets that of the word that the model takes for the most like it, where one is.
+    """Give words without a translation that of the most similar word by the model's word vectors, if similar enough.
 
-    A model that does not spell takes all words that it never saw for the same, and is not asked.
+    Nothing is added for a model that does not spell: it has one vector for all words it never saw.
     """
-    known = [word for word in wanted if word in spoken]
-    lacking = [word for word in wanted if word not in spoken]
+    known = [word for word in needed if word in translation]
+    lacking = [word for word in needed if word not in translation]
     if not known or not lacking or not spells(embedder):
-        return spoken
+        return translation
     values = word_points(embedder, [*known, *lacking], pivot).table.values
     values = values - values.mean(axis=0)
     values /= np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
-    cosine = values[len(known) :] @ values[: len(known)].T
+    cosine = values[len(known) :] @ values[: len(known)].T  # [lacking, known]
     best = cosine.argmax(axis=1)
-    like = {
-        word: spoken[known[place]]
+    similar = {
+        word: translation[known[place]]
         for word, place, score in zip(lacking, best, cosine.max(axis=1), strict=True)
         if score >= LIKE
     }
-    return spoken | like
+    return translation | similar

@@ -1,4 +1,4 @@
-"""Words of a new language and their translations into a known one: from its sentences, and from a dictionary."""
+"""Translations of single words between a new language and a known one, from sentences and from a dictionary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lingvis.new_language.material import Part
+from lingvis.new_language.language_data import SentenceGroups
 from lingvis.text.dictionaries.read import collect
 from lingvis.text.segment import words as split
 
@@ -14,45 +14,47 @@ Dictionary = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
-    """induced: what the sentences tell, word of the new language -> words of the known one.
+class BilingualLexicon:
+    """Word translations from two sources: sentences with their translations, and a dictionary of the user.
 
-    given: the same from a dictionary, and ways: the other way round, translations in the order of its file. counts: how
-    often the sentences use a word of the new language.
+    induced: word of the new language -> words of the known one, from sentences. dictionary: the same from the user's
+    dictionary. reverse: its other direction, translations in the order of the file. counts: how often the sentences
+    use a word of the new language.
     """
 
     induced: Dictionary
-    given: Dictionary
-    ways: Dictionary
+    dictionary: Dictionary
+    reverse: Dictionary
     counts: Counter[str]
 
     @property
     def translations(self) -> dict[str, tuple[str, ...]]:
-        """Word of the new language -> words of the known one; sentences come before the dictionary, which knows less of
-        what is meant here."""
-        return {**self.given, **self.induced}
+        """Word of the new language -> words of the known one; sentences come before the dictionary, since they show
+        the meaning that a word has here."""
+        return {**self.dictionary, **self.induced}
 
-    def spoken(self) -> dict[str, str]:
-        """Word of the known language -> how to say it in the new one.
+    def into_new_language(self) -> dict[str, str]:
+        """Word of the known language -> one word of the new one.
 
-        What sentences tell comes first; of several words the one that the sentences use most, the first of equals.
+        Sentences come before the dictionary. Of several words, the one that the sentences use most; of equals, the
+        first.
         """
-        found: dict[str, str] = {}
-        for ways in (turned(self.induced), self.ways):
-            for known, words in ways.items():
-                found.setdefault(known, max(words, key=lambda word: self.counts[word]))
-        return found
+        chosen: dict[str, str] = {}
+        for direction in (turned(self.induced), self.reverse):
+            for known, words in direction.items():
+                chosen.setdefault(known, max(words, key=lambda word: self.counts[word]))
+        return chosen
 
 
 def turned(dictionary: Dictionary) -> dict[str, tuple[str, ...]]:
-    """The other way round."""
+    """The other direction of a dictionary."""
     return collect((other, word) for word, others in dictionary.items() for other in others)
 
 
-def find_lexicon(part: Part, lang: str, pivot: str, dictionary: Dictionary) -> Lexicon:
-    """What can be known of the words in `part`; dictionary: between both languages, in either direction.
+def find_lexicon(part: SentenceGroups, lang: str, pivot: str, dictionary: Dictionary) -> BilingualLexicon:
+    """Word translations between `lang` and `pivot`; dictionary: between both languages, in either direction.
 
-    Its side of the new language is the one that the sentences know more words of.
+    The side of the dictionary that covers more words of the sentences is taken for the new language.
     """
     from lingvis.text.alignment.induction import induce_dictionary
 
@@ -60,22 +62,22 @@ def find_lexicon(part: Part, lang: str, pivot: str, dictionary: Dictionary) -> L
     pairs = [
         (words, split(known, pivot))
         for words, group in zip(sentences, part.groups, strict=True)
-        for each, known in part.known[group]
-        if each == pivot
+        for known_lang, known in part.known[group]
+        if known_lang == pivot
     ]
     counts = Counter(word for words in sentences for word in words)
     one = _single_words(dictionary)
     other = turned(one)
-    given, ways = (one, other) if _known(counts, one) >= _known(counts, other) else (other, one)
-    return Lexicon(induce_dictionary(pairs), given, ways, counts)
+    forward, reverse = (one, other) if _covered(counts, one) >= _covered(counts, other) else (other, one)
+    return BilingualLexicon(induce_dictionary(pairs), forward, reverse, counts)
 
 
 def _single_words(dictionary: Dictionary) -> dict[str, tuple[str, ...]]:
-    """A sentence is put together word by word: expressions of several words are left out."""
-    pairs = ((word, each) for word, others in dictionary.items() for each in others)
-    return collect((word, each) for word, each in pairs if " " not in word and " " not in each)
+    """The entries of one word on both sides: glosses are made word by word."""
+    pairs = ((word, other) for word, others in dictionary.items() for other in others)
+    return collect((word, other) for word, other in pairs if " " not in word and " " not in other)
 
 
-def _known(counts: Counter[str], dictionary: Dictionary) -> int:
-    """How many words of the sentences a dictionary has."""
+def _covered(counts: Counter[str], dictionary: Dictionary) -> int:
+    """Number of words of the sentences that a dictionary has."""
     return sum(count for word, count in counts.items() if word in dictionary)

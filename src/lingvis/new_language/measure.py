@@ -1,4 +1,4 @@
-"""How well a model reads a language: mR of its sentences against pictures, or against their translations."""
+"""mR of the sentences of a language: how well they find their pictures, or their translations."""
 
 from __future__ import annotations
 
@@ -16,25 +16,29 @@ from lingvis.model.embedder import Embedder
 Floats = NDArray[np.float32]
 
 
-class Ruler:
+class RetrievalMeasure:
     """Sentences of one language and the points [points, dim] that they belong to: sentence i to points[of[i]]."""
 
     def __init__(self, texts: Sequence[str], lang: str, points: Floats, of: Sequence[int]) -> None:
-        self.texts, self.lang, self.points = list(texts), lang, points
+        self.texts = list(texts)
+        self.lang = lang
+        self.points = points
         self.of = np.asarray(of, np.int64)
 
     @property
-    def shorter(self) -> Ruler:
-        """With the first sentence of each point alone: enough to choose by, and soon done."""
+    def shorter(self) -> RetrievalMeasure:
+        """The same with the first sentence of each point only: faster, and enough to choose by."""
         first = np.unique(self.of, return_index=True)[1]
-        return Ruler([self.texts[row] for row in first], self.lang, self.points, self.of[first].tolist())
+        return RetrievalMeasure(
+            [self.texts[row] for row in first], self.lang, self.points, self.of[first].tolist()
+        )
 
-    def __call__(self, embedder: Embedder) -> float:
-        """mR, in percent."""
-        return self.of_embeddings(embedder, embedder.encode_texts(self.texts, self.lang))
+    def score(self, embedder: Embedder) -> float:
+        """mR of an embedder, in percent."""
+        return self.score_embeddings(embedder, embedder.encode_texts(self.texts, self.lang))
 
-    def of_embeddings(self, embedder: Embedder, emb: Floats) -> float:
-        """The same for sentences that are embedded already."""
+    def score_embeddings(self, embedder: Embedder, emb: Floats) -> float:
+        """mR of embeddings [sentences, dim] that the embedder made."""
         scorer: Scorer = (
             InnerProduct(self.points, emb)
             if embedder.inner_product
@@ -42,9 +46,9 @@ class Ruler:
         )
         return float(metrics.scores(ranks(scorer, self.of)).mR)
 
-    def before(self, embedder: Embedder) -> float | None:
-        """mR zero-shot; None for a model that has no words for languages it never saw."""
+    def zero_shot(self, embedder: Embedder) -> float | None:
+        """mR before the language is learnt; None for a model without words for languages it never saw."""
         try:
-            return self(embedder)
+            return self.score(embedder)
         except UserError:
             return None

@@ -1,4 +1,4 @@
-"""The job of teaching a trained model one more language, without touching anything that it knows."""
+"""Add a language to a trained model; everything that the model knows stays unchanged."""
 
 from __future__ import annotations
 
@@ -24,189 +24,195 @@ from lingvis.model.card import added_section
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CARD, ModelConfig
 from lingvis.model.stored import StoredImages
-from lingvis.new_language.learn import Given, learn
-from lingvis.new_language.material import Material, gather
-from lingvis.new_language.measure import Ruler
-from lingvis.new_language.routes import best
+from lingvis.new_language.language_data import LanguageData, gather
+from lingvis.new_language.measure import RetrievalMeasure
+from lingvis.new_language.result import AddLanguageResult
+from lingvis.new_language.routes import find_routes
+from lingvis.new_language.start_factory import LexicalResources
 from lingvis.new_language.targets import known_points
-from lingvis.new_language.teaching import Plan
-from lingvis.new_language.verify import OldLanguages
+from lingvis.new_language.task import TeachingPlan
+from lingvis.new_language.try_routes import best_outcome, try_routes
+from lingvis.new_language.verify import ExistingEmbeddings
 
 Floats = NDArray[np.float32]
 
-# What the folder of the language keeps of the report.
-DATA = ("dataset", "dataset_sha256", "sentences", "with_picture", "with_translation", "seed")
-NUMBERS = (
-    "routes",
-    "measured_on",
-    "before",
-    "after",
-    "old",
-    "pictures_same",
-    "old_sentences_same",
-    "seconds",
-    "device",
-)
-
 
 def add_language(
-    run: Path,
+    run: str | Path,
     lang: str,
-    dataset_path: Path,
-    out: Path,
+    dataset: str | Path,
+    out: str | Path,
     *,
     route: str | None = None,
     captions: int | None = None,
-    vectors: Path | None = None,
-    dictionary: Path | None = None,
+    vectors: str | Path | None = None,
+    dictionary: str | Path | None = None,
     pivot: str | None = None,
     seed: int = 0,
     device: str | None = None,
-) -> dict[str, Any]:
-    """Write `run` with one more language to `out`, and return the report of what was tried and measured.
+) -> AddLanguageResult:
+    """Write the model folder `run` with one more language to `out`, which appears when it is complete.
 
-    captions: learn from so many sentences only. The folder appears when all is done, or not at all.
+    lang: the new language, a code such as cs. dataset: a dataset folder with captions in it, or with sentences and
+    their translations. route: use this route only; by default all are tried and the best is kept. captions: learn from
+    at most this number of sentences. vectors: word vectors of the language, a file or a folder of stored vectors; by
+    default they are trained on its sentences. dictionary: a file with word translations between the language and
+    `pivot`, in either direction. pivot: the language of the model that words and sentences are compared with; by
+    default the one with most translations. seed: draws sentences and batches.
     """
     began = time.monotonic()
-    config = _check(run, lang, out)
-    embedder = Embedder.load(run, device=device)
+    source = Path(run)
+    target = Path(out)
+    config = _check_folders(source, lang, target)
+    routes = find_routes(route)
+    embedder = Embedder.load(source, device=device)
     _check_model(embedder, lang, pivot)
-    dataset = _open(dataset_path)
-    stored = None
-    if any(row.captions.get(lang) or row.parallel.get(lang) for row in dataset.rows):
-        stored = StoredImages.open(embedder, dataset)
-        dataset = without_broken(dataset, [stored.store])
-    material = gather(dataset, lang, embedder.languages, limit=captions, seed=seed)
-    image_emb, ruler = _points(embedder, stored, material)
-    before = ruler.before(embedder)
-    old = OldLanguages(embedder, stored, dataset)
-    outcomes = learn(
+    opened, stored = _open(embedder, lang, Path(dataset))
+    data = gather(opened, lang, embedder.languages, limit=captions, seed=seed)
+    image_emb, measure = _points(embedder, stored, data)
+    before = measure.zero_shot(embedder)
+    existing = ExistingEmbeddings(embedder, stored, opened)
+    outcomes = try_routes(
         embedder,
         config.model,
-        material,
+        data,
         image_emb,
-        ruler.shorter,
-        given=Given(vectors=vectors, dictionary=dictionary, pivot=pivot),
-        plan=Plan(seed=seed, temperature=_temperature(config.recipe)),
-        route=route,
+        measure.shorter,
+        resources=LexicalResources(vectors=_path(vectors), dictionary=_path(dictionary), pivot=pivot),
+        plan=TeachingPlan(seed=seed, temperature=_temperature(config.recipe)),
+        routes=routes,
     )
-    chosen = best(outcomes)
-    report = {
-        "model": out.resolve().name,
-        "from": run.resolve().name,
-        "lang": lang,
-        "dataset": dataset.path.resolve().name,
-        "dataset_sha256": dataset.fingerprint,
-        "route": chosen.route,
-        "routes": [each.to_json() for each in outcomes],
-        "sentences": len(material.learn.texts),
-        "with_picture": material.learn.pictured,
-        "with_translation": material.learn.paired,
-        "measured_on": material.by,
-        "before": before,
-        "seed": seed,
-        "device": processor_name() if choose_device(device).type == "cpu" else str(embedder.device),
-        "lingvis": __version__,
-    }
-    assert chosen.language is not None
-    return _write(
-        run, out, config, chosen.language, report, ruler=ruler, old=old, dataset=dataset, began=began
-    )
+    best = best_outcome(outcomes)
+    assert best.language is not None
+    with atomic_folder(target) as folder:
+        extended = _write_model(
+            source, folder, config, best.language, name=target.resolve().name, like=embedder
+        )
+        comparison = existing.compare(extended, opened)
+        result = AddLanguageResult(
+            model=target.resolve().name,
+            base=source.resolve().name,
+            lang=lang,
+            dataset=opened.path.resolve().name,
+            dataset_sha256=opened.fingerprint,
+            route=best.route,
+            routes=outcomes,
+            sentences=len(data.learn.texts),
+            with_picture=data.learn.pictured,
+            with_translation=data.learn.paired,
+            measured_on=data.by,
+            before=before,
+            seed=seed,
+            device=processor_name() if choose_device(device).type == "cpu" else str(embedder.device),
+            lingvis=__version__,
+            after=measure.score(extended),
+            old=comparison.old,
+            pictures_same=comparison.pictures_same,
+            old_sentences_same=comparison.old_sentences_same,
+            values=extended.added[lang].values,
+            parameters=extended.parameters,
+            seconds=round(time.monotonic() - began, 1),
+        )
+        _write_result(folder, best.language, result)
+    return result
 
 
-def _write(
-    run: Path,
-    out: Path,
+def _write_model(
+    source: Path,
+    folder: Path,
     config: ModelConfig,
     language: AddedLanguage,
-    report: dict[str, Any],
     *,
-    ruler: Ruler,
-    old: OldLanguages,
-    dataset: Dataset,
-    began: float,
-) -> dict[str, Any]:
-    """The new folder, whole or not at all; what is reported of it is measured on its files."""
-    lang = language.config.lang
-    named = config.model_copy(update={"name": out.resolve().name, "added": [*config.added, lang]})
-    with atomic_folder(out) as folder:
-        shutil.copytree(run, folder, dirs_exist_ok=True)
-        write_added(folder, language)
-        named.write(folder)
-        made = Embedder.load(folder, device=str(old.embedder.device))
-        report |= {
-            "after": ruler(made),
-            **old.compare(made, dataset),
-            "values": made.added[lang].values,
-            "parameters": made.parameters,
-            "seconds": round(time.monotonic() - began, 1),
-        }
-        data = {key: value for key, value in report.items() if key in DATA}
-        numbers = {key: value for key, value in report.items() if key in NUMBERS}
-        write_added_config(folder, language.config.model_copy(update={"data": data, "numbers": numbers}))
-        named.model_copy(update={"parameters": {**config.parameters, **made.parameters}}).write(folder)
-        card = folder / CARD
-        write_text(card, (card.read_text(encoding="utf-8") if card.is_file() else "") + added_section(report))
-    return report
+    name: str,
+    like: Embedder,
+) -> Embedder:
+    """Write a copy of a model folder with one more language, and load it: scores are measured on the files."""
+    shutil.copytree(source, folder, dirs_exist_ok=True)
+    write_added(folder, language)
+    changed = config.model_copy(update={"name": name, "added": [*config.added, language.config.lang]})
+    changed.write(folder)
+    extended = Embedder.load(folder, device=str(like.device))
+    changed.model_copy(update={"parameters": {**config.parameters, **extended.parameters}}).write(folder)
+    return extended
 
 
-def _check(run: Path, lang: str, out: Path) -> ModelConfig:
-    """Find mistakes that cost nothing to find."""
+def _write_result(folder: Path, language: AddedLanguage, result: AddLanguageResult) -> None:
+    """Write the result to the folder of the language and to the card of the model."""
+    update = {"data": result.data(), "numbers": result.numbers()}
+    write_added_config(folder, language.config.model_copy(update=update))
+    card = folder / CARD
+    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    write_text(card, text + added_section(result.as_json()))
+
+
+def _check_folders(source: Path, lang: str, target: Path) -> ModelConfig:
+    """The config of the model; raises for mistakes that are found without loading it."""
     if not LANGUAGE_CODE.fullmatch(lang):
         raise UserError(f"bad language code {lang!r}; use BCP-47 such as cs, pt-BR or zh-Hant")
-    config = ModelConfig.read(run)
-    if out.exists():
-        raise UserError(f"{out} exists already; choose another --out, nothing there was touched")
-    if run.resolve() in out.resolve().parents:
-        raise UserError(f"{out} lies in the model that is copied, {run}; choose an --out outside of it")
+    config = ModelConfig.read(source)
+    if target.exists():
+        raise UserError(f"out exists already: {target}; choose another folder, nothing there was touched")
+    if source.resolve() in target.resolve().parents:
+        raise UserError(f"out, {target}, lies in the model that is copied, {source}; choose a folder outside")
     return config
 
 
 def _check_model(embedder: Embedder, lang: str, pivot: str | None) -> None:
+    """Raise for a language that cannot be added to this model, and for a wrong pivot."""
     if lang in embedder.languages:
         raise UserError(
-            f"model {embedder.name} knows {lang} already; it knows: {choices(embedder.languages)}. To learn it anew, start "
+            f"model {embedder.name} knows {lang} already; it knows: {choices(embedder.languages)}. To learn it again, start "
             "from the model without it"
         )
     if not embedder.pooled:
         raise UserError(
-            f"model {embedder.name} compares sets of vectors, and a language is added to models of one vector a "
-            "sentence; add it to one with similarity.name=cosine"
+            f"model {embedder.name} compares sets of vectors, and a language can be added only to models of one vector per "
+            "sentence; use a model with similarity.name=cosine"
         )
     if pivot is not None and pivot not in embedder.trained:
         raise UserError(
-            f"--pivot {pivot} is none of the languages the model was trained on: {choices(embedder.trained)}"
+            f"pivot is {pivot!r}, and the model was not trained on it; choose one of: {choices(embedder.trained)}"
         )
 
 
-def _open(path: Path) -> Dataset:
-    """The dataset; one of sentences alone has no captions.jsonl."""
-    empty = Dataset(path, [])
-    if path.is_dir() and empty.text_only_file is not None and not list(path.glob("captions.jsonl*")):
-        return empty
-    captions_file(path)  # says so when this is no dataset
-    return Dataset.open(path)
+def _open(embedder: Embedder, lang: str, path: Path) -> tuple[Dataset, StoredImages | None]:
+    """The dataset, and its pictures with features if any of them has a sentence in the language."""
+    without_pictures = Dataset(path, [])
+    text_only = path.is_dir() and without_pictures.text_only_file is not None
+    if text_only and not list(path.glob("captions.jsonl*")):
+        return without_pictures, None
+    captions_file(path)  # raises if this is no dataset
+    dataset = Dataset.open(path)
+    if not any(row.captions.get(lang) or row.parallel.get(lang) for row in dataset.rows):
+        return dataset, None
+    stored = StoredImages.open(embedder, dataset)
+    return without_broken(dataset, [stored.store]), stored
 
 
-def _points(embedder: Embedder, stored: StoredImages | None, material: Material) -> tuple[Floats, Ruler]:
-    """Embeddings of the pictures to learn from, and the ruler of what is chosen by."""
-    learn, choose = material.learn, material.choose
+def _points(
+    embedder: Embedder, stored: StoredImages | None, data: LanguageData
+) -> tuple[Floats, RetrievalMeasure]:
+    """Embeddings of the pictures to learn from [images, dim], and the measure of the sentences to choose by."""
     image_emb = np.zeros((0, embedder.dim), np.float32)
-    if stored is not None and learn.pictured:
-        image_emb = stored.encode(learn.images)
+    if stored is not None and data.learn.pictured:
+        image_emb = stored.encode(data.learn.images)
+    choose = data.choose
     if stored is not None and choose.images:
-        points, of = stored.encode(choose.images), choose.groups
-    else:
-        points, numbers = known_points(embedder, choose)
-        of = numbers.tolist()
-    return image_emb, Ruler(choose.texts, material.lang, points, of)
+        points = stored.encode(choose.images)
+        return image_emb, RetrievalMeasure(choose.texts, data.lang, points, choose.groups)
+    points, of = known_points(embedder, choose)
+    return image_emb, RetrievalMeasure(choose.texts, data.lang, points, of.tolist())
 
 
 def _temperature(recipe: Mapping[str, Any]) -> float:
-    """The temperature of the model's own objective, where that has one that stays; 0.05 otherwise.
+    """The temperature of the model's own objective if it is fixed; otherwise 0.05.
 
-    recipe: as the model folder tells it; earlier versions had one objective beside the terms.
+    recipe: as the model folder has it; earlier versions had one objective outside the terms.
     """
     objective = recipe.get("objective") or recipe["terms"]["matching"]["objective"]
     fixed = objective["name"] == "contrastive" and not objective.get("learned", False)
     return float(objective["temperature"]) if fixed else 0.05
+
+
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)

@@ -1,4 +1,4 @@
-"""What the words of a new language start from: the model's own letters, or letters of nothing but their own."""
+"""Word parts that a new language starts from: a copy of the model's own, or fresh n-grams."""
 
 from __future__ import annotations
 
@@ -10,56 +10,69 @@ import torch
 from lingvis.model.added_language import make_words
 from lingvis.model.embedder import Embedder
 from lingvis.recipes.schema import ModelRecipe, Part
-from lingvis.text.tokenizers.base import Tokenizer
 from lingvis.text.tokenizers.characters import CharacterTokenizer
-from lingvis.text.words.base import WordPart
+from lingvis.text.words.ngrams import HashedNgrams
 from lingvis.text.words.spelled import SpelledWordPart
 
-WORD_LENGTH, SHORTEST, LONGEST, BUCKETS = 16, 3, 5, 16_000
+WORD_LENGTH = 16
+SHORTEST = 3
+LONGEST = 5
+BUCKETS = 16_000
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """A tokenizer and a word part, by name with their options and made."""
+class WordStart:
+    """A tokenizer and a word part, both as objects and by name with their options."""
 
     tokenizer_part: Part
     words_part: Part
-    tokenizer: Tokenizer
-    words: WordPart
+    tokenizer: CharacterTokenizer
+    words: SpelledWordPart
 
 
 def spells(embedder: Embedder) -> bool:
-    """Whether the model composes words from letters, so that it has something to say of any word."""
-    return isinstance(embedder.tokenizer, CharacterTokenizer) and isinstance(
-        embedder.model.text.words, SpelledWordPart
-    )
+    """Whether the model composes words from letters, so that it has a vector for any word."""
+    return _spelling_parts(embedder) is not None
 
 
-def copied(embedder: Embedder, recipe: ModelRecipe, texts: Sequence[str], lang: str) -> Start:
-    """A copy of the model's own words, with the letters that are new in the sentences.
+def copied_start(embedder: Embedder, recipe: ModelRecipe, texts: Sequence[str], lang: str) -> WordStart:
+    """A copy of the words of a model that spells, extended by the letters that are new in the sentences.
 
-    Weights of letters are rows of a tensor: those of new letters start as the part draws them.
+    Weights of letters are rows of a tensor: those of new letters keep their random initial values.
     """
-    assert isinstance(embedder.tokenizer, CharacterTokenizer)
-    tokenizer = embedder.tokenizer.extended(texts, [lang] * len(texts))
+    parts = _spelling_parts(embedder)
+    if parts is None:
+        raise ValueError("the model does not spell its words")
+    tokenizer = parts[0].extended(texts, [lang] * len(texts))
     words = make_words(recipe.text.words, tokenizer.vocabulary)
+    assert isinstance(words, SpelledWordPart)  # as in the model, whose recipe it is
     state = words.state_dict()
-    for name, value in embedder.model.text.words.state_dict().items():
+    for name, value in parts[1].state_dict().items():
         if value.ndim:
-            state[name][: len(value)] = value  # the rest, rows of new letters, is as it was drawn
+            state[name][: len(value)] = value  # rows of new letters come after these
         else:
             state[name].copy_(value)
-    return Start(recipe.text.tokenizer, recipe.text.words, tokenizer, words)
+    return WordStart(recipe.text.tokenizer, recipe.text.words, tokenizer, words)
 
 
-def fresh(embedder: Embedder, texts: Sequence[str], lang: str, scale: float) -> Start:
-    """Hashed n-grams that know nothing yet; scale: the standard deviation of the model's own word vectors."""
+def fresh_start(texts: Sequence[str], lang: str, *, dim: int, scale: float) -> WordStart:
+    """Hashed n-grams with random vectors [dim] of standard deviation `scale`."""
     tokenizer = CharacterTokenizer(word_length=WORD_LENGTH)
     tokenizer.fit(texts, [lang] * len(texts))
     letters = {"name": "characters", "word_length": WORD_LENGTH, "min_count": 1}
-    grams = {"name": "ngrams", "buckets": BUCKETS, "shortest": SHORTEST, "longest": LONGEST}
-    part = Part.model_validate(grams | {"dim": embedder.model.text.words.dim})
-    words = make_words(part, tokenizer.vocabulary)
+    options = {"buckets": BUCKETS, "shortest": SHORTEST, "longest": LONGEST, "dim": dim}
+    words = HashedNgrams(vocabulary=tokenizer.vocabulary, **options)
     with torch.no_grad():
-        words.table.weight.mul_(scale / float(words.table.weight.std()))  # type: ignore[union-attr, operator]
-    return Start(Part.model_validate(letters), part, tokenizer, words)
+        words.table.weight.mul_(scale / float(words.table.weight.std()))
+    return WordStart(
+        Part.model_validate(letters), Part.model_validate({"name": "ngrams", **options}), tokenizer, words
+    )
+
+
+def _spelling_parts(embedder: Embedder) -> tuple[CharacterTokenizer, SpelledWordPart] | None:
+    """The tokenizer and the word part of a model that spells; None for other models."""
+    tokenizer = embedder.tokenizer
+    words = embedder.model.text.words
+    if isinstance(tokenizer, CharacterTokenizer) and isinstance(words, SpelledWordPart):
+        return tokenizer, words
+    return None

@@ -1,4 +1,4 @@
-"""Where the words of a known language lie in a model's word space."""
+"""Vectors of words of a known language, as a model has them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class WordPoints:
-    """Words with their vectors [words, dim], and the vectors of what stands before and behind a sentence [dim]."""
+    """Words with their vectors [words, dim], and the vectors of the tokens before and after a sentence [dim]."""
 
     table: WordTable
     first: Floats
@@ -27,7 +27,7 @@ class WordPoints:
 
 
 def word_points(embedder: Embedder, words: Sequence[str], lang: str) -> WordPoints:
-    """The vectors of words as the model has them: each read as a sentence of its own, before any context."""
+    """The vectors of words without context: each word is read as a sentence of its own."""
     text = embedder.model.text
     bank = TokenBank(
         tokenizer=embedder.tokenizer,
@@ -36,17 +36,19 @@ def word_points(embedder: Embedder, words: Sequence[str], lang: str) -> WordPoin
         languages=embedder.trained,
         device=embedder.device,
     )
-    found, first, last = [], [], []
+    vectors = []
+    first = []
+    last = []
     with torch.inference_mode():
         for start in range(0, len(words), BATCH):
             batch = bank.batch(np.arange(start, min(start + BATCH, len(words))))
             tokens = text.words(batch)
             is_word = batch.mask & ~torch.isin(batch.ids, text.special)
             is_word = torch.where(is_word.any(dim=1, keepdim=True), is_word, batch.mask)
-            found.append(masked_mean(tokens, is_word))
+            vectors.append(masked_mean(tokens, is_word))
             first.append(tokens.values[:, 0])
             end = (tokens.lengths - 1)[:, None, None].expand(-1, 1, tokens.values.shape[2])
             last.append(tokens.values.gather(1, end).squeeze(1))
-    values = torch.cat(found).float().cpu().numpy()
-    edges = [torch.cat(each).mean(dim=0).float().cpu().numpy() for each in (first, last)]
+    values = torch.cat(vectors).float().cpu().numpy()
+    edges = [torch.cat(token).mean(dim=0).float().cpu().numpy() for token in (first, last)]
     return WordPoints(WordTable(list(words), values), *edges)

@@ -21,7 +21,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.training.batches import Batches
 from lingvis.training.build import build_pretraining, build_sampler, build_terms
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
-from lingvis.training.pretraining import Material
+from lingvis.training.pretraining import PretrainingData
 from lingvis.training.sampling import PseudoSampler, Sampler
 from lingvis.training.sources import PSEUDO_SOURCES
 from lingvis.training.sources.collect import collect_sentences
@@ -55,7 +55,7 @@ def prepare(
         values=store.values, offsets=store.offsets, rows=store.index(sentences.images), device=device
     )
     batches = Batches(sentences, bank, pictures)
-    material = Material(
+    data = PretrainingData(
         bank=bank,
         vocabulary=tokenizer.vocabulary,
         table=batches.table,
@@ -64,7 +64,7 @@ def prepare(
         seed=recipe.training.seed,
         device=device,
     )
-    model = _start_model(recipe, dataset, store, material, languages, out)
+    model = _start_model(recipe, dataset, store, data, languages, out)
     sampler = build_sampler(recipe, batches.table)
     if recipe.pseudo.name != "none":
         sampler = PseudoSampler(
@@ -102,32 +102,30 @@ def _start_model(
     recipe: Recipe,
     dataset: Dataset,
     store: FeatureStore,
-    material: Material,
+    data: PretrainingData,
     languages: Sequence[str],
     out: Path,
 ) -> DualEncoder:
     """The model as it starts: built, with parts of another run, its words pre-trained."""
     pretraining = build_pretraining(recipe)
-    start = words_start(recipe, material.vocabulary, material.vectors)
-    assignment = kept_assignment(out, lambda: pretraining.assign(material))
+    start = words_start(recipe, data.vocabulary, data.vectors)
+    assignment = kept_assignment(out, lambda: pretraining.assign(data))
     if assignment is not None:
         start["assignment"] = assignment
     fresh = not (out / CHECKPOINT).exists()  # a checkpoint has all weights
     source = open_source(recipe, store) if fresh else None
-    if source is not None and material.vectors is not None:
-        start |= fit_translator(
-            recipe, dataset, source, material.vocabulary, material.vectors, material.device
-        )
+    if source is not None and data.vectors is not None:
+        start |= fit_translator(recipe, dataset, source, data.vocabulary, data.vectors, data.device)
     model = build_model(
         recipe,
         feature_dim=store.dim,
-        vocabulary=material.vocabulary,
+        vocabulary=data.vocabulary,
         seed=recipe.training.seed,
         languages=len(languages),
         start=start,
-    ).to(material.device)
+    ).to(data.device)
     if source is not None:
         take_parts(model, source, recipe.start.parts)
     if fresh:
-        pretraining.warm_up(model.text.words, material)
+        pretraining.warm_up(model.text.words, data)
     return model

@@ -1,42 +1,48 @@
-"""What the words learn before the model is trained: which sentences mean the same, by their averaged vectors."""
+"""Pre-training of words: sentences about one picture get similar mean word vectors, before the model is trained."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from lingvis.bounds import Count, Positive, Share
 from lingvis.errors import UserError
 from lingvis.objectives.top_triplet import TopTriplet
-from lingvis.progress import ProgressBar
+from lingvis.progress import note
 from lingvis.recipes.rules import RecipePart
 from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
 from lingvis.terms.base import Origin
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.words.latent import Assignment, LatentAttention, pretrain
-from lingvis.training.sampling import ImageSampler, SentenceTable
-from lingvis.types import TextBatch
+from lingvis.text.words.latent import Assignment, LatentAttention
+from lingvis.training.loop.checkpoint import TrainingState
+from lingvis.training.loop.fit import TrainingPlan, fit
+from lingvis.training.loop.task import Ints, Task, single_loss
+from lingvis.training.loop.watch import Loss
+from lingvis.training.sampling import ImageSampler, Sampler, SentenceTable
+from lingvis.types import Clock, TextBatch, Tokens
 
-# Pictures a step, each with two captions in two of its languages: pairs of one language and across languages. More
-# sentences a step give harder negatives, from which nothing is learnt: with all languages at once the vectors fall
-# into one point.
-PICTURES, LANGUAGES, PER_LANGUAGE = 32, 2, 2
+# Pictures per step, each with two captions in two of its languages: pairs within a language and across languages.
+# More sentences per step give harder negatives, from which nothing is learnt: with all languages at once the vectors
+# collapse to one point.
+PICTURES = 32
+LANGUAGES = 2
+PER_LANGUAGE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
-    """What pre-training learns from: the captions, the stored vectors of their words [size, any], and a seed.
+class PretrainingData:
+    """Captions, the stored vectors of their words [size, any] if there are any, and a seed.
 
-    dim: of the word vectors that the model works with.
+    dim: length of the word vectors in the model.
     """
 
     bank: TokenBank
@@ -48,34 +54,34 @@ class Material:
     device: torch.device
 
 
-class Pretraining(Protocol):
-    """Learns something before the words exist, with the words as they are at the start, or nothing."""
+class Pretraining(RecipePart, ABC):
+    """A stage before training: it finds a latent vocabulary, trains the words of the new model, or does nothing."""
 
-    def assign(self, material: Material) -> Assignment | None: ...
+    def assign(self, data: PretrainingData) -> Assignment | None:
+        """The latent vocabulary that the words are built from; None: there is none."""
+        return None
 
-    def warm_up(self, words: nn.Module, material: Material) -> None: ...
+    @abstractmethod
+    def warm_up(self, words: nn.Module, data: PretrainingData) -> None:
+        """Train the word part of a new model."""
 
 
 PRETRAINING: Registry[type[Pretraining]] = Registry("pre-training")
 
 
 @PRETRAINING.register("none", "training starts at once")
-class NoPretraining:
-    """Nothing."""
+class NoPretraining(Pretraining):
+    """No stage before training."""
 
-    def assign(self, material: Material) -> Assignment | None:
-        """There is no latent vocabulary."""
-        return None
-
-    def warm_up(self, words: nn.Module, material: Material) -> None:
-        """The words stay as they are."""
+    def warm_up(self, words: nn.Module, data: PretrainingData) -> None:
+        """Leave the words unchanged."""
 
 
 @PRETRAINING.register(
     "universal", "the layers of every language learn a common space, word vectors frozen (MULE)"
 )
-class UniversalPretraining(RecipePart):
-    """Sentences about one picture lie near in any language, by their averaged word vectors. Kim et al. 2020."""
+class UniversalPretraining(Pretraining):
+    """Sentences about one picture get similar mean word vectors in all languages. Kim et al. 2020."""
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
@@ -83,19 +89,16 @@ class UniversalPretraining(RecipePart):
         yield from _word_part_problems(recipe, "universal", "universal")
 
     def __init__(self, *, epochs: Count, lr: Positive) -> None:
-        self.epochs, self.lr = epochs, lr
+        self.epochs = epochs
+        self.lr = lr
 
-    def assign(self, material: Material) -> Assignment | None:
-        """There is no latent vocabulary."""
-        return None
-
-    def warm_up(self, words: nn.Module, material: Material) -> None:
-        """Train all of the words but their vectors."""
-        _learn(words, material, epochs=self.epochs, lr=self.lr, frozen=("space.vectors",))
+    def warm_up(self, words: nn.Module, data: PretrainingData) -> None:
+        """Train all weights of the word part except its word vectors."""
+        _pretrain_on_captions(words, data, epochs=self.epochs, lr=self.lr, frozen=("space.vectors",))
 
 
 @PRETRAINING.register("latent", "words find their tokens of a shared latent vocabulary (SMALR)")
-class LatentPretraining(RecipePart):
+class LatentPretraining(Pretraining):
     """Hard attention over `tokens` latent tokens, learnt with exploration. Burns et al. 2020, section 3.1."""
 
     @classmethod
@@ -104,32 +107,36 @@ class LatentPretraining(RecipePart):
         yield from _word_part_problems(recipe, "latent", "hybrid")
 
     def __init__(self, *, tokens: Count, explore: Share, among: Count, epochs: Count, lr: Positive) -> None:
-        self.tokens, self.explore, self.among, self.epochs, self.lr = tokens, explore, among, epochs, lr
+        self.tokens = tokens
+        self.explore = explore
+        self.among = among
+        self.epochs = epochs
+        self.lr = lr
 
-    def assign(self, material: Material) -> Assignment | None:
-        """Which latent token every word has, and the tokens' vectors."""
-        if material.vectors is None:
+    def assign(self, data: PretrainingData) -> Assignment | None:
+        """The latent token of every word, and the tokens' vectors."""
+        if data.vectors is None:
             raise UserError(
                 "pretraining latent needs word vectors; make some with `lingvis vectors train` and name them in data.vectors"
             )
-        torch.manual_seed(material.seed)
+        torch.manual_seed(data.seed)
         attention = LatentAttention(
-            vocabulary=material.vocabulary,
-            vectors=material.vectors,
+            vocabulary=data.vocabulary,
+            vectors=data.vectors,
             latent=self.tokens,
-            dim=material.dim,
+            dim=data.dim,
             explore=self.explore,
             among=self.among,
-        ).to(material.device)
-        _learn(attention, material, epochs=self.epochs, lr=self.lr)
+        ).to(data.device)
+        _pretrain_on_captions(attention, data, epochs=self.epochs, lr=self.lr)
         assignment = attention.eval().assignment()
-        special = len(material.vocabulary.special)
-        used, words = assignment.used(special), material.vocabulary.size - special
-        print(f"note: {used} of {self.tokens} latent tokens are used by {words} words", file=sys.stderr)
+        special = len(data.vocabulary.special)
+        used = assignment.used(special)
+        note(f"{used} of {self.tokens} latent tokens are used by {data.vocabulary.size - special} words")
         return assignment
 
-    def warm_up(self, words: nn.Module, material: Material) -> None:
-        """The words start from the latent tokens already."""
+    def warm_up(self, words: nn.Module, data: PretrainingData) -> None:
+        """Leave the words unchanged: they start from the latent tokens."""
 
 
 def _word_part_problems(recipe: Recipe, pretraining: str, words: str) -> Iterator[str]:
@@ -140,26 +147,83 @@ def _word_part_problems(recipe: Recipe, pretraining: str, words: str) -> Iterato
         )
 
 
-def _learn(
-    words: nn.Module, material: Material, *, epochs: int, lr: float, frozen: Sequence[str] = ()
+class WordPretraining(Task):
+    """Mean word vectors of sentences about one picture become similar.
+
+    read: numbers of sentences -> these sentences, and int64 [B] numbers that are equal for sentences about one picture.
+    objective: of cosine scores [B, B] and positives bool [B, B]; a sentence scores minus infinity with itself.
+
+    It makes the latent vocabulary (Burns et al. 2020, Eq. 1) and MULE's first stage (Kim et al. 2020).
+    """
+
+    def __init__(
+        self,
+        words: nn.Module,
+        *,
+        read: Callable[[Ints], tuple[TextBatch, Tensor]],
+        objective: Callable[[Tensor, Tensor], Tensor],
+    ) -> None:
+        super().__init__()
+        self.model = words
+        self._read = read
+        self._objective = objective
+
+    def loss(self, rows: Ints, clock: Clock) -> Loss:
+        """The objective among the sentences of a batch."""
+        batch, groups = self._read(rows)
+        tokens: Tokens = self.model(batch)
+        weight = tokens.mask.unsqueeze(-1).to(tokens.values.dtype)
+        mean = (tokens.values * weight).sum(1) / weight.sum(1).clamp(min=1)
+        emb = F.normalize(mean.float(), dim=-1)
+        itself = torch.eye(len(emb), dtype=torch.bool, device=emb.device)
+        positives = (groups.unsqueeze(1) == groups) & ~itself
+        return single_loss(self._objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives))
+
+
+def pretrain(
+    task: WordPretraining,
+    sampler: Sampler,
+    *,
+    epochs: int,
+    lr: float,
+    seed: int,
+    frozen: Sequence[str] = (),
 ) -> None:
-    table = material.table
+    """Train the words of a task; frozen: names of their parameters that stay unchanged."""
+    words = task.model
+    trained = [
+        parameter
+        for name, parameter in words.named_parameters()
+        if parameter.requires_grad and name not in frozen
+    ]
+    fit(
+        task=task,
+        sampler=sampler,
+        optimizer=torch.optim.Adam(trained, lr=lr),
+        schedule=lambda step, epoch: lr,
+        plan=TrainingPlan(epochs=epochs, seed=seed),
+        state=TrainingState(),
+        label="pre-train words",
+    )
+    words.zero_grad(set_to_none=True)
+
+
+def _pretrain_on_captions(
+    words: nn.Module, data: PretrainingData, *, epochs: int, lr: float, frozen: Sequence[str] = ()
+) -> None:
+    """Train a word part on captions, those of one picture being positives."""
+    table = data.table
     if np.bincount(table.groups[table.rows(Origin.HUMAN)]).max() < 2:
         raise UserError(
             "pre-training compares captions of one picture, but every picture has only one; "
             "give more captions, or more languages in data.languages"
         )
+
+    def read(rows: Ints) -> tuple[TextBatch, Tensor]:
+        return data.bank.batch(rows), torch.from_numpy(table.groups[rows]).to(data.device)
+
+    task = WordPretraining(words, read=read, objective=TopTriplet(margin=0.05, hardest=10))
     sampler = ImageSampler(
         captions=table, batch_size=PICTURES, languages=LANGUAGES, per_language=PER_LANGUAGE
     )
-    objective = TopTriplet(margin=0.05, hardest=10)
-    with ProgressBar("pre-train words", epochs * sampler.batch_count()) as bar:
-
-        def batches() -> Iterator[tuple[TextBatch, Tensor]]:
-            for epoch in range(epochs):
-                for rows in sampler.epoch(material.seed, epoch):
-                    bar.advance(1, f"epoch {epoch + 1}/{epochs}")
-                    groups = torch.from_numpy(table.groups[rows]).to(material.device)
-                    yield material.bank.batch(rows), groups
-
-        pretrain(words, batches(), objective=objective, lr=lr, frozen=frozen)
+    pretrain(task, sampler, epochs=epochs, lr=lr, seed=data.seed, frozen=frozen)

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import tomli_w
 import torch
@@ -32,9 +31,10 @@ from lingvis.model.stored import StoredImages
 from lingvis.recipes.schema import Recipe
 from lingvis.training.identity import run_identity
 from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
-from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint
-from lingvis.training.loop.fit import Plan, fit
+from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint, load_checkpoint
+from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.optimizer import make_optimizer, make_schedule
+from lingvis.training.loop.task import Validation
 from lingvis.training.prepare import prepare
 from lingvis.training.start.words import ASSIGNMENT
 from lingvis.training.validate import load_recipe
@@ -82,10 +82,13 @@ def train(
     run = prepare(recipe, opened, store, folder, on_device)
     stored = StoredImages(run.embedder, store)
 
-    def validate() -> dict[str, Any]:
-        return evaluate_models([stored], opened, split="val", languages=run.embedder.languages).as_json()
+    def validate() -> Validation:
+        report = evaluate_models([stored], opened, split="val", languages=run.embedder.languages)
+        return Validation.from_report(report)
 
-    plan = Plan(**{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(Plan)})
+    plan = TrainingPlan(
+        **{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(TrainingPlan)}
+    )
     optimizer = make_optimizer(run.task.trained, **recipe.optimizer.model_dump())
     schedule = make_schedule(
         **recipe.schedule.model_dump(),
@@ -99,10 +102,9 @@ def train(
         optimizer=optimizer,
         schedule=schedule,
         plan=plan,
+        state=load_checkpoint(folder, identity, run.task, optimizer) if resume else TrainingState(identity),
         validate=validate,
         folder=folder,
-        identity=identity,
-        resume=resume,
     )
     run.embedder.model.load_state_dict(state.best, strict=True)
     run.embedder.model.eval()

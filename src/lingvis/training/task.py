@@ -15,6 +15,7 @@ from lingvis.model.dual_encoder import DualEncoder, masked_mean
 from lingvis.terms import Rereading, Step, Term, Views, hide_words
 from lingvis.training.batches import Batch, Batches
 from lingvis.training.loop.graphs import GraphedCalls
+from lingvis.training.loop.task import Task
 from lingvis.training.loop.watch import Loss
 from lingvis.types import Clock, TextStates
 
@@ -26,12 +27,14 @@ WORD_MULTIPLE = 512
 Ints = NDArray[np.int64]
 
 
-class RetrievalTask(nn.Module):
+class RetrievalTask(Task):
     """Image-text matching: a step sees a batch of sentences and each of their pictures once.
 
     The loss is the sum of weight * term over all terms. The first term that knows its blind value is watched for a
     collapse. mask_id: the token in place of a hidden word.
     """
+
+    model: DualEncoder
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ def import_dataset(
 ) -> ImportResult:
     """Import `source` into the dataset folder `target`, completely or not at all.
 
-    images: folder of the pictures; language, split: for sources that do not tell them. Repeating an import changes
+    images: folder of the pictures; language, split: for sources that do not state them. Repeating an import changes
     nothing; a target that was made in another way is replaced only with `force`. write_features stores the vectors
     of formats that contain them (precomp, liwe): it gets a folder, the image names and one array [regions, dim] each.
     """

@@ -36,7 +36,7 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
         for where, image, caption in captions:
             split = options.split or lists.get(image) or split_within(file.name) or split_within(image)
             if split is None:
-                raise UserError(f"{file.name} does not tell the split of image {image!r}; set split")
+                raise UserError(f"{file.name} does not state the split of image {image!r}; set split")
             rows.add(image, split, lang, caption, where=where)
     return ImportedRows(rows.rows(), notes=rows.notes())
 
@@ -53,7 +53,7 @@ def _language(file: Path, options: ImportOptions) -> str:
     suffix = parse_language(stem.rsplit(".", 1)[-1]) if "." in stem else None
     lang = named or suffix or options.language or ("en" if ENGLISH.match(bare_name(file)) else None)
     if lang is None:
-        raise UserError(f"the name of {file.name} does not tell its language; set language")
+        raise UserError(f"the name of {file.name} does not state its language; set language")
     return lang
 
 

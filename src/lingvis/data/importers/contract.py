@@ -19,7 +19,7 @@ WriteFeatures = Callable[[Path, list[str], Iterable[Array]], None]
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Facts that the files themselves do not tell: the folder of pictures, the language, the split."""
+    """Facts that the files themselves do not state: the folder of pictures, the language, the split."""
 
     images: Path | None = None
     language: str | None = None

@@ -31,7 +31,7 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
         name = _only(pictures[stem], file)
         if lang is None:
             raise UserError(
-                f"{file} does not tell its language; set language, or rename the file to {file.stem}.en.txt"
+                f"{file} does not state its language; set language, or rename the file to {file.stem}.en.txt"
             )
         described.add(name)
         for number, line in enumerate(source.lines(file), start=1):

@@ -45,13 +45,13 @@ class Source:
         """Files of the source folder that match a pattern, also with .gz; or the source itself if it is a file."""
         if self.path.is_file():
             return [self.path]
-        found = {
+        matches = {
             file
             for pattern in patterns
             for ending in ("", ".gz")
             for file in self.path.glob(pattern + ending)
         }
-        return sorted(file for file in found if file.is_file())
+        return sorted(file for file in matches if file.is_file())
 
     def one_file(self, *patterns: str) -> Path:
         """The only file that matches a pattern; raises if there is none or more than one."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import Preprocessing
+from lingvis.features.backbones.contract import Fit, Preprocessing
 
 
 class _Network(Protocol):
@@ -50,6 +50,35 @@ def measure_dims(backbone: _Network) -> tuple[int, int]:
     size = backbone.preprocessing.size
     pixels = torch.zeros(1, 3, size, size, device=backbone.device)
     return backbone.cells(pixels).shape[1], backbone.pooled(pixels).shape[1]
+
+
+def square_preprocessing(
+    name: str,
+    size: tuple[int, int],
+    mode: str,
+    fits: Mapping[str, Fit],
+    config: Mapping[str, Any],
+    *,
+    keep: float = 1.0,
+) -> Preprocessing:
+    """Our form of a library's preprocessing; raises for pictures that are not square and for unsupported modes.
+
+    size: width and height; mode: the library's name of a fit, one of `fits`; config: mean, std and interpolation.
+    """
+    width, height = size
+    if height != width or mode not in fits:
+        raise UserError(
+            f"backbone {name} needs {width}x{height} pictures in mode {mode}; "
+            f"only squares in mode {' or '.join(fits)} are supported, choose another network"
+        )
+    return Preprocessing(
+        size=height,
+        mean=tuple(config["mean"]),
+        std=tuple(config["std"]),
+        interpolation=config["interpolation"],
+        fit=fits[mode],
+        keep=keep,
+    )
 
 
 def as_map(features: Tensor, *, channels: int, prefix: int, name: str) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import BACKBONES, Fit, Preprocessing
-from lingvis.features.backbones.external import load_external, measure_dims, suggest
+from lingvis.features.backbones.external import load_external, measure_dims, square_preprocessing, suggest
 
 FITS: dict[str, Fit] = {"shortest": "crop", "squash": "squash"}
 
@@ -64,15 +64,4 @@ def _preprocessing(config: dict[str, Any], name: str) -> Preprocessing:
     """Our form of open_clip's preprocessing."""
     size = config["size"]
     height, width = (size, size) if isinstance(size, int) else size
-    if height != width or config["resize_mode"] not in FITS:
-        raise UserError(
-            f"backbone {name} needs {width}x{height} pictures in resize mode {config['resize_mode']}; "
-            f"only squares in mode {' or '.join(FITS)} are supported, choose another model"
-        )
-    return Preprocessing(
-        size=height,
-        mean=tuple(config["mean"]),
-        std=tuple(config["std"]),
-        interpolation=config["interpolation"],
-        fit=FITS[config["resize_mode"]],
-    )
+    return square_preprocessing(name, (width, height), config["resize_mode"], FITS, config)

@@ -9,7 +9,13 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import BACKBONES, Fit, Preprocessing
-from lingvis.features.backbones.external import as_map, load_external, measure_dims, suggest
+from lingvis.features.backbones.external import (
+    as_map,
+    load_external,
+    measure_dims,
+    square_preprocessing,
+    suggest,
+)
 
 FITS: dict[str, Fit] = {"center": "crop", "squash": "squash"}
 
@@ -48,17 +54,6 @@ class TimmBackbone:
 def _preprocessing(config: dict[str, Any], name: str) -> Preprocessing:
     """Our form of timm's data configuration."""
     _, height, width = config["input_size"]
-    if height != width or config["crop_mode"] not in FITS:
-        raise UserError(
-            f"backbone {name} needs {width}x{height} pictures in crop mode {config['crop_mode']}; "
-            f"only squares in mode {' or '.join(FITS)} are supported, choose another network"
-        )
-    return Preprocessing(
-        size=height,
-        mean=tuple(config["mean"]),
-        std=tuple(config["std"]),
-        interpolation=config["interpolation"],
-        fit=FITS[config["crop_mode"]],
-        # timm scales to size / crop_pct, rounded down to whole pixels, then cuts out `size`.
-        keep=height / int(height / config["crop_pct"]),
-    )
+    # timm scales to size / crop_pct, rounded down to whole pixels, then cuts out `size`.
+    keep = height / int(height / config["crop_pct"])
+    return square_preprocessing(name, (width, height), config["crop_mode"], FITS, config, keep=keep)

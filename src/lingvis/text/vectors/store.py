@@ -105,10 +105,10 @@ class WordVectors:
         if lang not in self._rows:
             self._rows[lang] = {word: row for row, word in enumerate(table.words)}
         rows = np.array([self._rows[lang].get(word, -1) for word in words], dtype=np.int64)
-        found = rows >= 0
+        has_vector = rows >= 0
         values = np.zeros((len(rows), self.dim), dtype=np.float32)
-        values[found] = table.values[rows[found]]
-        return values, found
+        values[has_vector] = table.values[rows[has_vector]]
+        return values, has_vector
 
     def _read(self, lang: str) -> WordTable:
         if lang not in self.manifest.languages:

@@ -1,8 +1,7 @@
-"""SMALR's latent vocabulary, learnt before the model: which few shared tokens stand for the many words."""
+"""The latent vocabulary of SMALR: a few shared tokens that stand for the many words of all languages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,19 +16,22 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.space import SCALE, fill_empty
 from lingvis.types import TextBatch, Tokens
 
-MOST_SCORES = 1 << 26  # scores of words against latent tokens that are held at a time: 256 MiB
+MOST_SCORES = 1 << 26  # scores of words against latent tokens in memory at a time: 256 MiB
 TEMPERATURE = 0.1  # of the softmax over cosines
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """token_of: the latent token of each word, int64 [vocabulary.size]; vectors: of the tokens [latent, dim]."""
+    """A latent vocabulary.
+
+    token_of: the latent token of each word, int64 [vocabulary.size]; vectors: of the tokens [latent, dim].
+    """
 
     token_of: Tensor
     vectors: Tensor
 
     def used(self, special: int) -> int:
-        """How many tokens stand for a word; the first `special` ids are none."""
+        """Number of tokens that stand for at least one word; the first `special` ids are no words."""
         return len(torch.unique(self.token_of[special:]))
 
 
@@ -37,16 +39,16 @@ class LatentAttention(nn.Module):
     """ids [B, L] -> vectors of latent tokens [B, L, dim] by hard attention (Burns et al. 2020, section 3.1).
 
     A linear layer scores the latent tokens from a word's pretrained vector, and the best one stands for the
-    word. In training, with probability `explore`, it is any of the `among` best, drawn once a batch for each
-    distinct word. Hard choices have no gradient, so the layer learns straight through: forward the chosen token,
-    backward a mixture of the `among` best weighted by the softmax of their scores. The tokens themselves
+    word. In training, with probability `explore`, it is any of the `among` best, drawn once per batch for each
+    distinct word. Hard choices have no gradient, so the layer uses a straight-through estimate: forward the chosen
+    token, backward a mixture of the `among` best weighted by the softmax of their scores. The tokens themselves
     learn only where they are chosen. Special tokens are no words: the mask leaves them out.
 
-    Our decision, where the paper says nothing: scores are cosines, and rows of the layer start as long as the
-    root of their size, so that a step of Adam turns a row by about `lr` radians. A plain layer collapses: rows
+    Our decision, which the paper leaves open: scores are cosines, and a row of the layer has the square root of its
+    size as its initial length, so that a step of Adam turns it by about `lr` radians. A plain layer collapses: rows
     that win words grow, turn and win more, until a fiftieth of the tokens is left.
 
-    vectors: float32 [vocabulary.size, any], not trained; zeros for words without one, which get random ones.
+    vectors: float32 [vocabulary.size, any], not trained; words with a vector of zeros get a random one.
     """
 
     vectors: Tensor
@@ -64,7 +66,10 @@ class LatentAttention(nn.Module):
         super().__init__()
         if among > latent:
             raise UserError(f"among = {among} of latent = {latent} tokens; give an among of at most {latent}")
-        self.dim, self.explore, self.among, self.special = dim, explore, among, len(vocabulary.special)
+        self.dim = dim
+        self.explore = explore
+        self.among = among
+        self.special = len(vocabulary.special)
         self.register_buffer("vectors", F.normalize(fill_empty(torch.from_numpy(vectors)), dim=1))
         self.rows = nn.Parameter(torch.randn(latent, vectors.shape[1]))
         self.tokens = nn.Parameter(SCALE * torch.randn(latent, dim))
@@ -97,38 +102,3 @@ class LatentAttention(nn.Module):
         rows = F.normalize(self.rows, dim=1)
         words = torch.split(ids, max(1, MOST_SCORES // len(rows)))
         return torch.cat([(self.vectors[some] @ rows.T).topk(count).indices for some in words])
-
-
-def pretrain(
-    words: nn.Module,
-    batches: Iterable[tuple[TextBatch, Tensor]],
-    *,
-    objective: Callable[[Tensor, Tensor], Tensor],
-    lr: float,
-    frozen: Sequence[str] = (),
-) -> list[float]:
-    """Train a word part so that mean word vectors of sentences about one picture are near; the loss of each step.
-
-    batches: sentences, and int64 [B] numbers equal for sentences that belong together in any language.
-    objective: of cosine scores [B, B] and positives bool [B, B]; a sentence scores minus infinity with itself.
-    frozen: names of parameters that stay as they are, such as `space.vectors` of the universal layer.
-    It makes the latent vocabulary (Burns et al. 2020, Eq. 1) and MULE's first stage (Kim et al. 2020).
-    """
-    trained = [each for name, each in words.named_parameters() if each.requires_grad and name not in frozen]
-    optimizer = torch.optim.Adam(trained, lr=lr)
-    words.train()
-    losses = []
-    for batch, groups in batches:
-        optimizer.zero_grad(set_to_none=True)
-        tokens: Tokens = words(batch)
-        weight = tokens.mask.unsqueeze(-1).to(tokens.values.dtype)
-        mean = (tokens.values * weight).sum(1) / weight.sum(1).clamp(min=1)
-        emb = F.normalize(mean.float(), dim=-1)
-        itself = torch.eye(len(emb), dtype=torch.bool, device=emb.device)
-        positives = (groups.unsqueeze(1) == groups) & ~itself
-        loss = objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        losses.append(loss.detach())
-    words.zero_grad(set_to_none=True)
-    return torch.stack(losses).tolist() if losses else []

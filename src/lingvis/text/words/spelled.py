@@ -31,6 +31,7 @@ class SpelledWordPart(WordPart):
                 "use the tokenizer characters, or the word part embedding"
             )
         self.dim = dim
+        self.drop = 0.0  # share of the n-grams that is left out in training; parts without n-grams ignore it
         self._kept: _Kept | None = None
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Everything a run needs to go on, in one file that is whole or absent. Safetensors: nothing is unpickled."""
+"""The checkpoint of a run: one file, complete or absent, with everything needed to resume. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -22,9 +22,13 @@ FILE = CHECKPOINT
 
 @dataclass
 class TrainingState:
-    """Where a run stands: `batch` batches of epoch `epoch` are done; `best` is the best model so far."""
+    """Progress of a training: `batch` batches of epoch `epoch` are done.
 
-    identity: str
+    identity: of the recipe and the data; a checkpoint is resumed with the same identity only. seconds: of training so
+    far, in a run that is recorded. best: weights of the model that was best on validation, after epoch `best_epoch`.
+    """
+
+    identity: str = ""
     step: int = 0
     epoch: int = 0
     batch: int = 0
@@ -37,7 +41,7 @@ class TrainingState:
 def save_checkpoint(
     folder: Path, state: TrainingState, task: nn.Module, optimizer: torch.optim.Optimizer
 ) -> None:
-    """Write the state, all that is trained, the best model and the optimiser's moments."""
+    """Write the state, the weights of the task, the best model and the optimiser's moments."""
     tensors = {f"task/{name}": tensor for name, tensor in task.state_dict().items()}
     tensors |= {f"best/{name}": tensor for name, tensor in state.best.items()}
     for index, moments in optimizer.state_dict()["state"].items():
@@ -50,11 +54,11 @@ def save_checkpoint(
 
 
 def check_checkpoint(folder: Path, identity: str) -> TrainingState:
-    """Where a run stands, without its tensors; refuses a folder that cannot be gone on with."""
+    """The state of a run without its tensors; raises if the run cannot be resumed."""
     path = folder / FILE
     if not path.is_file():
-        raise UserError(f"{folder} has no checkpoint to resume from; start it without --resume")
-    with _damage_told(path), safe_open(path, framework="pt") as file:
+        raise UserError(f"{folder} has no checkpoint to resume from; train it with resume=False")
+    with _damage_reported(path), safe_open(path, framework="pt") as file:
         state = TrainingState(**json.loads(file.metadata()["state"]))
     if state.identity != identity:
         raise UserError(
@@ -66,10 +70,10 @@ def check_checkpoint(folder: Path, identity: str) -> TrainingState:
 def load_checkpoint(
     folder: Path, identity: str, task: nn.Module, optimizer: torch.optim.Optimizer
 ) -> TrainingState:
-    """Put what is trained and the optimiser back where `save_checkpoint` found them."""
+    """Restore the task and the optimiser to the state that `save_checkpoint` wrote."""
     state = check_checkpoint(folder, identity)
     path = folder / FILE
-    with _damage_told(path), safe_open(path, framework="pt") as file:
+    with _damage_reported(path), safe_open(path, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     task.load_state_dict(_under(tensors, "task"), strict=True)
     state.best = _under(tensors, "best")
@@ -82,12 +86,12 @@ def load_checkpoint(
 
 
 @contextlib.contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
-    """Say in a sentence that a checkpoint cannot be read."""
+def _damage_reported(path: Path) -> Iterator[None]:
+    """Report a checkpoint that cannot be read as a UserError."""
     try:
         yield
     except (SafetensorError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is damaged ({error}); delete its folder and start the run anew") from error
+        raise UserError(f"{path} is damaged ({error}); delete its folder and train again") from error
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

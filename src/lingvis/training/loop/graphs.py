@@ -1,4 +1,4 @@
-"""CUDA graphs: a small model's step is hundreds of short kernels, and launching them takes longer than running them."""
+"""CUDA graphs: the step of a small model is hundreds of short kernels that take longer to launch than to run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor, nn
 Tensors = tuple[Tensor, ...]
 Encode = Callable[..., Tensors]
 
-# A shape is captured when it comes this often: a rare one (the last batch of an epoch) is not worth it.
+# A shape is captured the third time it occurs: a rare one (the last batch of an epoch) is not worth it.
 CAPTURE_AT = 3
-# Every recording takes memory; batches of further shapes are computed without one.
+# Every recording takes memory; batches of further shapes run without one.
 MOST_GRAPHS = 64
 
 
 class GraphedCalls:
-    """Calls of `encode` over a model's parameters, forward and backward, recorded once for each shape and replayed.
+    """Calls of `encode` over a model's parameters, forward and backward, recorded once per shape and replayed.
 
     The recorded calls must not wait for the device or read its values on the host.
     """
@@ -31,17 +31,17 @@ class GraphedCalls:
         self._pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, shape: Hashable, encode: Encode, inputs: Tensors) -> Tensors:
-        """`encode(*inputs)`; `shape` names everything that a recording depends on."""
+        """Return `encode(*inputs)`; `shape` holds everything that a recording depends on."""
         if shape not in self._graphs:
             self._seen[shape] += 1
             if self._seen[shape] < CAPTURE_AT or len(self._graphs) >= MOST_GRAPHS:
                 return encode(*inputs)
             self._graphs[shape] = self._capture(encode, inputs)
-        found: Tensors = self._graphs[shape](*inputs)
-        return found
+        outputs: Tensors = self._graphs[shape](*inputs)
+        return outputs
 
     def _capture(self, encode: Encode, inputs: Tensors) -> Any:
-        """Record; the trial calls that this makes leave no trace in running statistics and random numbers."""
+        """Record a call; its trial runs change neither running statistics nor the state of random numbers."""
         buffers = {name: buffer.clone() for name, buffer in self._model.named_buffers()}
         random = torch.cuda.get_rng_state()
         call = _Call(self._model, encode)
@@ -54,7 +54,7 @@ class GraphedCalls:
 
 
 class _Call(nn.Module):
-    """A function as a module, so that the parameters it uses are known."""
+    """A function as a module, so that torch finds the parameters it uses."""
 
     def __init__(self, model: nn.Module, function: Encode) -> None:
         super().__init__()

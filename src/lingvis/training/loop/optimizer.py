@@ -23,8 +23,8 @@ def make_optimizer(
 ) -> torch.optim.Optimizer:
     """Adam or AdamW; `factors` scales the rate of parameters by name prefix, the longest prefix wins.
 
-    A factor of 0 freezes: those parameters are left out and need no gradient, like those that a part has frozen
-    itself. The scale is kept in each group as `factor`, so that the schedule can set `lr` anew at every step.
+    A factor of 0 freezes: those parameters are left out and get no gradient, like those that a part has frozen
+    itself. Each group keeps its scale as `factor`, so that `set_rate` can change `lr` at every step.
     """
     groups: dict[float, list[nn.Parameter]] = {}
     for key, parameter in parameters.items():
@@ -37,7 +37,7 @@ def make_optimizer(
     if unused:
         parts = sorted({".".join(key.split(".")[:2]) for key in parameters})
         raise UserError(
-            f"optimizer.factors names {', '.join(unused)}, which no parameter has; parts are: {', '.join(parts)}"
+            f"optimizer.factors names {', '.join(unused)}, which no parameter has; choose from: {', '.join(parts)}"
         )
     if not groups:
         raise UserError(
@@ -63,7 +63,7 @@ def make_schedule(
     total_epochs: int,
     steps_per_epoch: int,
 ) -> Schedule:
-    """(step, epoch) -> learning rate, as `lingvis.recipes.schema.ScheduleSection` describes it."""
+    """(step, epoch) -> learning rate, as described in `lingvis.recipes.schema.ScheduleSection`."""
 
     def rate(step: int, epoch: int) -> float:
         share = (step - epoch * steps_per_epoch + 1) / steps_per_epoch if epoch in warmup_epochs else 1.0
@@ -75,11 +75,11 @@ def make_schedule(
 
 
 def set_rate(optimizer: torch.optim.Optimizer, lr: float) -> None:
-    """Give every group its share of the learning rate."""
+    """Set the learning rate of every group; groups with a `factor` get it multiplied."""
     for group in optimizer.param_groups:
-        group["lr"] = lr * group["factor"]
+        group["lr"] = lr * group.get("factor", 1.0)
 
 
 def covers(prefix: str, key: str) -> bool:
-    """Whether a parameter's name begins with a prefix that ends where a part of the name ends."""
+    """Whether a dotted parameter name begins with a prefix of whole components."""
     return key == prefix or key.startswith(prefix + ".")

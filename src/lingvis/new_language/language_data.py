@@ -1,4 +1,4 @@
-"""What a language is learnt from: its sentences, the pictures they are about, and what the model knows to say of these."""
+"""Sentences of a new language: which the language is learnt from, and which the best route is chosen by."""
 
 from __future__ import annotations
 
@@ -12,45 +12,46 @@ from lingvis.data.dataset import Dataset
 from lingvis.data.rows import Row, TextRow
 from lingvis.errors import UserError, choices
 
-LEAST = 20  # sentences: with fewer, a tenth to choose by is nothing to choose by
-HELD_OUT = 10  # one of so many pictures or pairs is held out where there is no validation
+LEAST = 20  # sentences: a tenth of fewer is too little to choose by
+HELD_OUT = 10  # one of this number of pictures or pairs is held out where there is no validation
 MOST_HELD_OUT = 1000
-# Sentences in known languages that stand for one picture: their mean hardly moves with more.
-KNOWN_A_GROUP = 6
+# Sentences in known languages per picture: the mean of their embeddings hardly changes with more.
+KNOWN_PER_GROUP = 6
 
 Ints = NDArray[np.int64]
-Known = list[tuple[str, str]]
+KnownSentences = list[tuple[str, str]]
 
 
 @dataclass(slots=True)
-class Part:
-    """Sentences of the new language in groups; a group is a picture, or the picture that a text-only row is about.
+class SentenceGroups:
+    """Sentences of the new language in groups; a group is a picture, or a row without one (text only).
 
-    images: names of the pictures, which are the first groups. known: sentences of each group in languages that
-    the model has, as (language, text). texts[i] belongs to group groups[i].
+    images: names of the pictures, which are the first groups. known: per group, its sentences in languages of the
+    model, as (language, text). texts[i] belongs to group groups[i].
     """
 
     images: list[str] = field(default_factory=list)
-    known: list[Known] = field(default_factory=list)
+    known: list[KnownSentences] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)
 
     @property
     def pictured(self) -> int:
-        """Number of sentences about a picture that is there."""
+        """Number of sentences with a picture."""
         return sum(group < len(self.images) for group in self.groups)
 
     @property
     def paired(self) -> int:
-        """Number of sentences with something in a known language beside them."""
+        """Number of sentences with a sentence in a known language in the same group."""
         return sum(bool(self.known[group]) for group in self.groups)
 
-    def take(self, rows: Iterable[int]) -> Part:
-        """Some of the sentences; pictures stay, as negatives, and rows without one go with their sentences."""
+    def take(self, rows: Iterable[int]) -> SentenceGroups:
+        """Some of the sentences, with all pictures, which serve as negatives; rows without a picture that lost all
+        their sentences are dropped."""
         rows = list(rows)
         kept = sorted({self.groups[row] for row in rows if self.groups[row] >= len(self.images)})
         place = {group: number for number, group in enumerate(kept, start=len(self.images))}
-        return Part(
+        return SentenceGroups(
             images=self.images,
             known=[*self.known[: len(self.images)], *(self.known[group] for group in kept)],
             texts=[self.texts[row] for row in rows],
@@ -59,21 +60,21 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
-    """Sentences to learn from and others to choose by.
+class LanguageData:
+    """Sentences to learn from, and others to choose the best route and epoch by.
 
-    by: what is chosen by: "val" is the dataset's split, "pictures" a part of train that was held out, "pairs"
-    sentences held out with their translations, where there is no picture.
+    by: where `choose` comes from: "val" is the split of the dataset, "pictures" a part of train that was held out,
+    "pairs" sentences that were held out with their translations, where there is no picture.
     """
 
     lang: str
-    learn: Part
-    choose: Part
+    learn: SentenceGroups
+    choose: SentenceGroups
     by: str
 
     @property
     def undescribed(self) -> int:
-        """Number of pictures to learn from that have a sentence in a known language and none in this one."""
+        """Number of pictures to learn from with a sentence in a known language and none in this one."""
         described = set(self.learn.groups)
         return sum(
             bool(self.learn.known[group]) for group in range(len(self.learn.images)) if group not in described
@@ -82,16 +83,16 @@ class Material:
 
 def gather(
     dataset: Dataset, lang: str, known: Sequence[str], *, limit: int | None = None, seed: int = 0
-) -> Material:
-    """All there is of `lang`; limit: learn from so many sentences only, of pictures as long as there are any."""
+) -> LanguageData:
+    """All sentences of `lang`; limit: learn from at most this number, first of all from those with a picture."""
     learn = _pictured(dataset, "train", lang, known)
     for row in dataset.text_only():
         _add(learn, row, lang, known)
     if not learn.texts:
-        here = {*dataset.languages, *(each for row in dataset.text_only() for each in _languages(row))}
+        present = {*dataset.languages, *(each for row in dataset.text_only() for each in _languages(row))}
         raise UserError(
             f"{dataset.path} has no sentences in {lang!r} to learn from in split train or without a picture; "
-            f"it has: {choices(here)}"
+            f"it has: {choices(present)}"
         )
     choose, by = _pictured(dataset, "val", lang, known, all_pictures=False), "val"
     order = np.random.default_rng(seed).permutation(len(learn.texts))
@@ -103,22 +104,21 @@ def gather(
     learn = learn.take(np.sort(order).tolist())
     if len(learn.texts) < LEAST:
         raise UserError(
-            f"got {len(learn.texts)} sentences in {lang!r} to learn from; {LEAST} is the least, and a few hundred make "
-            "a language that is of use"
+            f"got {len(learn.texts)} sentences in {lang!r} to learn from; give at least {LEAST}, better a few hundred"
         )
     if not learn.pictured and not learn.paired:
         raise UserError(
             f"the sentences in {lang!r} of {dataset.path} have neither a picture nor a translation into a language of the "
-            f"model ({choices(known)}) beside them; there is nothing that says what they mean"
+            f"model ({choices(known)}); add one of these to the dataset, so that their meaning is known"
         )
-    return Material(lang, learn, choose, by)
+    return LanguageData(lang, learn, choose, by)
 
 
 def _pictured(
     dataset: Dataset, split: str, lang: str, known: Sequence[str], *, all_pictures: bool = True
-) -> Part:
-    """Pictures of a split, also those without a sentence in the language if they are all wanted, and its sentences."""
-    part = Part()
+) -> SentenceGroups:
+    """Pictures of a split with their sentences; all_pictures: also those without a sentence in the language."""
+    part = SentenceGroups()
     for row in dataset.rows:
         if row.split == split and (all_pictures or _sentences(row, lang)):
             part.images.append(row.image)
@@ -126,8 +126,8 @@ def _pictured(
     return part
 
 
-def _add(part: Part, row: Row | TextRow, lang: str, known: Sequence[str]) -> None:
-    """One more group; rows without a picture matter with a sentence in the language alone."""
+def _add(part: SentenceGroups, row: Row | TextRow, lang: str, known: Sequence[str]) -> None:
+    """Add one group; a row without a picture is added only with a sentence in the language."""
     sentences = _sentences(row, lang)
     if isinstance(row, TextRow) and not sentences:
         return
@@ -136,8 +136,11 @@ def _add(part: Part, row: Row | TextRow, lang: str, known: Sequence[str]) -> Non
     part.known.append(_known(row, lang, known))
 
 
-def _held_out(learn: Part, order: Ints) -> tuple[Part, Part, str, Ints]:
-    """Some groups apart, of pictures if there are any: what stays, what is chosen by, its name, the order of what stays."""
+def _held_out(learn: SentenceGroups, order: Ints) -> tuple[SentenceGroups, SentenceGroups, str, Ints]:
+    """Hold out some groups, of pictures if there are any.
+
+    Returns the rest, the groups held out, their name, and `order` [sentences] without them, renumbered.
+    """
     groups = np.asarray(learn.groups)
     pictured = learn.pictured > 0
     drawn = dict.fromkeys(
@@ -145,13 +148,15 @@ def _held_out(learn: Part, order: Ints) -> tuple[Part, Part, str, Ints]:
         for group in groups[order].tolist()
         if (group < len(learn.images) if pictured else learn.known[group])
     )
-    out = np.isin(groups, list(drawn)[: min(MOST_HELD_OUT, max(1, len(drawn) // HELD_OUT))])
+    out = np.isin(
+        groups, list(drawn)[: min(MOST_HELD_OUT, max(1, len(drawn) // HELD_OUT))]
+    )  # bool [sentences]
     chosen = [int(row) for row in np.flatnonzero(out)]
     kept = np.flatnonzero(~out)
-    number = np.cumsum(~out) - 1
+    number = np.cumsum(~out) - 1  # of each sentence among those that stay
     apart = sorted({learn.groups[row] for row in chosen})
     place = {group: at for at, group in enumerate(apart)}
-    choose = Part(
+    choose = SentenceGroups(
         images=[learn.images[group] for group in apart] if pictured else [],
         known=[learn.known[group] for group in apart],
         texts=[learn.texts[row] for row in chosen],
@@ -160,7 +165,7 @@ def _held_out(learn: Part, order: Ints) -> tuple[Part, Part, str, Ints]:
     rest = learn.take(kept.tolist())
     if pictured:
         for group in apart:
-            rest.known[group] = []  # what is said of them in other languages is not learnt from, either
+            rest.known[group] = []  # sentences about them in other languages are not learnt from either
     return rest, choose, "pictures" if pictured else "pairs", number[order[~out[order]]]
 
 
@@ -170,17 +175,17 @@ def _sentences(row: Row | TextRow, lang: str) -> list[str]:
     return list(dict.fromkeys((*row.captions.get(lang, ()), *parallel)))
 
 
-def _known(row: Row | TextRow, lang: str, known: Sequence[str]) -> Known:
-    """Translations first; then captions, one of each language in turn."""
-    found: Known = []
+def _known(row: Row | TextRow, lang: str, known: Sequence[str]) -> KnownSentences:
+    """Translations first; then captions, the first of every language, the second of every language and so on."""
+    sentences: KnownSentences = []
     if lang in row.parallel:
-        found += [(each, row.parallel[each]) for each in known if each in row.parallel]
+        sentences += [(each, row.parallel[each]) for each in known if each in row.parallel]
     longest = max((len(texts) for texts in row.captions.values()), default=0)
     for turn in range(longest):
-        found += [
+        sentences += [
             (each, row.captions[each][turn]) for each in known if turn < len(row.captions.get(each, ()))
         ]
-    return list(dict.fromkeys(found))[:KNOWN_A_GROUP]
+    return list(dict.fromkeys(sentences))[:KNOWN_PER_GROUP]
 
 
 def _languages(row: TextRow) -> set[str]:
