@@ -21,22 +21,6 @@ TEXTS = (
 )
 # Folders and files whose text is not plain yet.
 UNCLEAN: tuple[str, ...] = (
-    "src/lingvis/cli",
-    "src/lingvis/collection",
-    "src/lingvis/data",
-    "src/lingvis/evaluation",
-    "src/lingvis/features",
-    "src/lingvis/hardware.py",
-    "src/lingvis/layers",
-    "src/lingvis/model",
-    "src/lingvis/new_language",
-    "src/lingvis/pseudo",
-    "src/lingvis/ray",
-    "src/lingvis/recipes",
-    "src/lingvis/serve",
-    "src/lingvis/suggestion",
-    "src/lingvis/text",
-    "src/lingvis/training",
     "studies/grid.py",
     "studies/languages",
     "studies/many_runs.py",
