@@ -102,3 +102,14 @@ def test_public_names() -> None:
         # A module of the same name would take the place of a function as soon as it is imported.
         assert importlib.util.find_spec(f"lingvis.{name}") is None, name
     assert not hasattr(lingvis, "nothing")
+
+
+def test_searching_and_serving_load_nothing_of_training() -> None:
+    script = """
+import sys
+import lingvis.collection.collection, lingvis.serve.run
+training = ("objectives", "terms", "training")
+print([name for name in sys.modules if name.startswith("lingvis.") and name.split(".")[1] in training])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

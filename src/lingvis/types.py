@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -76,29 +75,8 @@ class TextStates:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
-    """The sentences of a training step, for terms between sentences.
-
-    emb: prepared sentence embeddings [T, dim]; average: mean word vectors [T, word dim];
-    groups: int64 [T], equal for sentences about one picture; langs: int64 [T], language numbers.
-    """
-
-    emb: Tensor
-    average: Tensor
-    groups: Tensor
-    langs: Tensor
-
-
-@dataclass(frozen=True, slots=True)
 class Clock:
     """The progress of training; objectives that change over time read it and keep no counter of their own."""
 
     step: int = 0
     epoch: int = 0
-
-
-@runtime_checkable
-class Objective(Protocol):
-    """(scores [images, texts], positives bool [images, texts]) -> scalar."""
-
-    def __call__(self, scores: Tensor, positives: Tensor, clock: Clock = ...) -> Tensor: ...

@@ -111,8 +111,9 @@ def _results(public: Iterable[Any]) -> list[type]:
 
 
 def _returned(value: Any) -> list[type]:
-    functions = [_function(member) for _, member in _members(value)] if inspect.isclass(value) else [value]
-    return [each for one in functions for each in _classes(get_type_hints(_function(one)).get("return"))]
+    members = [member for _, member in _members(value)] if inspect.isclass(value) else [value]
+    functions = [_function(each) for each in members if not isinstance(each, property | cached_property)]
+    return [each for function in functions for each in _classes(get_type_hints(function).get("return"))]
 
 
 def _classes(hint: Any) -> Iterator[type]:

@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 
 import lingvis
-from lingvis.cli import collections
+from lingvis.cli.commands import collections
 from lingvis.collection import binding as model_module
 from lingvis.collection.query.language import LanguageDetector
 from lingvis.collection.stores.lance.folder import is_collection

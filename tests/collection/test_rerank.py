@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 import lingvis
-from lingvis.cli.collections import search
+from lingvis.cli.commands.collections import search
 from lingvis.collection.query.query import Query
 from lingvis.collection.query.vectors import QueryVectors
 from lingvis.collection.rerank.base import RerankContext

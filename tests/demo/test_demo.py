@@ -137,7 +137,7 @@ def test_the_check_finds_a_server_that_answers_wrongly(demo: Demo, tmp_path: Pat
         wrong = f"at /api/search for {demo.texts[0]!r}; {best.path} with {best.score:.4f} was expected"
         assert wrong in complaint(wrong)
         store_instead(replace(item, thumbnail=item.thumbnail + b"x"))
-        wrong = f"another thumbnail of {best.path}"
+        wrong = f"a thumbnail of {best.path} that differs"
         assert wrong in complaint(wrong)
         with store.writing():
             store.delete([best.id])

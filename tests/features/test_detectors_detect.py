@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lingvis.cli.features import detect as command
+from lingvis.cli.commands.features import detect as command
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.detections import read_manifest
 from lingvis.data.images import UNKNOWN_FORMAT

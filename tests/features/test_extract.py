@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lingvis.cli.features import extract as command
+from lingvis.cli.commands.features import extract as command
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone
@@ -133,7 +133,7 @@ def test_only_broken_pictures_are_an_error(make_dataset: MakeDataset, tiny: Back
 
 SCRIPT = """
 import sys, time
-from lingvis.cli.features import extract as command
+from lingvis.cli.commands.features import extract as command
 from lingvis.data.dataset import Dataset
 from lingvis.features.backbones import load_backbone
 from lingvis.features.extract import extract

@@ -49,7 +49,7 @@ def assert_same(first: Path, second: Path) -> None:
     for path, item in one.items():
         assert item.info == other[path].info
         assert item.thumbnail == other[path].thumbnail
-    for name in ("embedding", "note_embedding"):
+    for name in ("embedding", "caption_embedding"):
         pairs = [(getattr(item, name), getattr(other[path], name)) for path, item in one.items()]
         assert [a is None for a, _ in pairs] == [b is None for _, b in pairs]
         a, b = (np.array([pair[side] for pair in pairs if pair[side] is not None]) for side in (0, 1))
@@ -143,7 +143,7 @@ def test_the_command_joins_a_cluster_and_stops_cleanly(nodes: Any, model: Path, 
     _, said = process.communicate(timeout=90)
     assert process.returncode == 130, said
     others = [line for line in said.splitlines() if not line.startswith("index: ")]  # but the progress
-    assert others == ["lingvis: stopped; the same command goes on where it can"]
+    assert others == ["lingvis: stopped; run the same command again to continue where possible"]
     stored = len(items(collection))
     assert 0 < stored < 200
     while workers_of(nodes.head_node) and time.monotonic() < stop:

@@ -18,7 +18,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from lingvis.cli.train import train as command_train
+from lingvis.cli.commands.train import train as command_train
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation.run import evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cyclopts import App, Parameter
 
 from lingvis import __version__
-from lingvis.cli import (
+from lingvis.cli.commands import (
     add_language,
     align,
     collections,

@@ -20,7 +20,7 @@ SearchModel = Annotated[
 ]
 
 Device = Annotated[str | None, Parameter(help="cpu or cuda; by default a GPU if there is one.")]
-Force = Annotated[bool, Parameter(show_default=False)]
+Switch = Annotated[bool, Parameter(show_default=False)]
 Json = Annotated[bool, Parameter(help="Print JSON.", show_default=False)]
 Langs = Annotated[
     list[str] | None, Parameter(name="--lang", help="Only this language; may be given several times.")

@@ -177,7 +177,7 @@ class Collection:
         unless given; translator: searches in the model's other languages, too; consistency: how their scores become one
         (Burns et al. 2020), by their mean (CLC-A), which is the score of the mean vector, or learned (CLC-C);
         captions: compare with the captions of the pictures instead of the pictures; rerank: orders the first results
-        anew, for instance by a second model.
+        again, for instance by a second model.
         """
         query = Query(as_texts(text), image, weight, lang, translator)
         check_consistency(consistency, query)

@@ -17,7 +17,7 @@ class EvaluationProtocol:
     splits: the allowed ones, the usual one first.
     sources: where the sentences come from, the first that the split has.
     images: how many every language must have, None for any number.
-    captions: how many an image must have in a language, None for any number; with first_captions an image
+    captions: number of captions that an image must have in a language, None for any number; with first_captions an image
     with more keeps the first ones, otherwise the dataset does not fit.
     folds: number of parts that the images are cut into, in the order of the dataset; the scores are their mean.
     languages: those measured, all of the split when empty; optional: those of them that a split may lack.

@@ -11,7 +11,7 @@ from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS, S
 
 
 class ErrorAnswer(BaseModel):
-    """What went wrong and what to do, in one sentence."""
+    """The problem and its remedy, in one sentence."""
 
     error: str
 

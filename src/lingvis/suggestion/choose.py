@@ -9,7 +9,7 @@ import numpy as np
 from lingvis.arrays import Floats, Ints
 from lingvis.suggestion.clusters import cluster
 
-NEIGHBOURS = 20  # a picture is typical when this many others are near it
+NEIGHBOURS = 20  # number of near pictures that make a picture typical
 MOST_KINDS = 2000  # more take long to compute, and hardly differ
 
 

@@ -124,7 +124,7 @@ def _check_out(out: Path, resume: bool) -> None:
     if is_model_folder(out):
         raise UserError(f"{out} holds a finished model already; choose another folder, or delete that one")
     if not resume and (out / CHECKPOINT).exists():
-        raise UserError(f"{out} holds an unfinished run; resume it, or delete that folder to start anew")
+        raise UserError(f"{out} holds an unfinished run; resume it, or delete that folder to start again")
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; name a folder for the new model")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():

@@ -60,7 +60,7 @@ def option_problems(values: Mapping[str, Any]) -> list[str]:
 
 
 def rule_problems(recipe: Recipe) -> Iterator[str]:
-    """What parts ask of one another, and what sections ask."""
+    """Requirements between parts and between sections that the recipe does not meet."""
     values = recipe.model_dump()
     parts = {
         registry.get(lookup(values, place)["name"])

@@ -1,4 +1,4 @@
-"""What a user searches with."""
+"""A query: words, a picture, or both."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ COLUMN_OF = {"caption": CAPTION}  # where a field of PictureInfo and its column 
 
 
 class Header(BaseModel):
-    """What a collection remembers about the model that filled it.
+    """The model that filled a collection.
 
     image_fingerprint covers everything that shapes a picture's embedding, text_fingerprint everything that shapes a
     caption's; model: absolute path of the model folder; features: description of what its backbone gives.

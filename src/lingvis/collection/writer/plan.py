@@ -1,4 +1,4 @@
-"""What has to be done to bring a collection up to date with its folders."""
+"""The plan that brings a collection up to date with its folders."""
 
 from __future__ import annotations
 

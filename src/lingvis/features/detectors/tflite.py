@@ -19,7 +19,9 @@ from lingvis.files import checksum
 from lingvis.hardware import core_count
 
 
-@DETECTORS.register("tflite:FILE", "EfficientDet-Lite and its like, the class names inside the file")
+@DETECTORS.register(
+    "tflite:FILE", "EfficientDet-Lite and similar networks, with the class names inside the file"
+)
 class TfliteDetector:
     """Runs one picture at a time through a .tflite file."""
 

@@ -90,7 +90,7 @@ def recording(
     *,
     checkpoint_seconds: float,
 ) -> Iterator[RunRecord]:
-    """Record a run in a folder; inside the block Ctrl-C ends the run after the current step, with a checkpoint."""
+    """Record the run in a folder; inside the block Ctrl-C ends the run after the current step, with a checkpoint."""
     log = RunLog(folder, from_step=state.step, from_epoch=state.epoch)
     with contextlib.closing(log), _interrupts() as interrupted:
         record = RunRecord(

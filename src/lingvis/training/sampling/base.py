@@ -1,4 +1,4 @@
-"""What a sampler knows, and its contract."""
+"""The table of sentences, and the contract of a sampler."""
 
 from __future__ import annotations
 

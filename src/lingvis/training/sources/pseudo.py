@@ -20,7 +20,7 @@ USERS = ("domains", "distillation")  # terms that learn from pseudo captions, be
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a source may use.
+    """The material of a source.
 
     undescribed: places in Sentences.images of the pictures to describe. languages: all of the run; some_unannotated:
     whether human captions are learnt from in some of these only.

@@ -17,9 +17,7 @@ class FolderSync:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._done: set[str] = (
-            set()
-        )  # empty at first: files that a killed process left unflushed are flushed, too
+        self._done: set[str] = set()  # empty at first, to flush what a killed process left unflushed, too
 
     def __call__(self) -> None:
         """Flush new files first, then the folders that name them."""

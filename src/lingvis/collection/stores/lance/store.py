@@ -203,7 +203,7 @@ class LanceStore:
         self._sync()
 
     def _index(self, column: str, rows: int) -> None:
-        """Build or update an index; its name ends in its number of partitions, and it is built anew once that doubles."""
+        """Build or update an index; its name ends in its number of partitions, and it is rebuilt once that doubles."""
         from lancedb.index import IvfRq
 
         partitions = max(1, rows // PARTITION)

@@ -166,7 +166,7 @@ def _options(address: Address) -> dict[str, Any]:
 def _passes(error: psycopg.Error) -> bool:
     """Return whether the next attempt may succeed.
 
-    40: deadlock and its like, 53300: too many connections, 42P01: the table was replaced by a rebuild.
+    40: deadlocks and serialization failures, 53300: too many connections, 42P01: the table was replaced by a rebuild.
     """
     return _lost(error) or (error.sqlstate or "").startswith(("40", "53300", "42P01"))
 

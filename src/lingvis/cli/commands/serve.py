@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from lingvis.cli.options import CollectionPlace, Device, SearchModel
+from lingvis.cli.options import CollectionPlace, Device, SearchModel, Switch
 from lingvis.errors import UserError
 
 
@@ -20,7 +17,7 @@ def serve(
     port: int = 8000,
     token: str | None = None,
     token_file: Path | None = None,
-    no_auth: Annotated[bool, Parameter(show_default=False)] = False,
+    no_auth: Switch = False,
     model: SearchModel = None,
     device: Device = None,
 ) -> None:
@@ -29,7 +26,7 @@ def serve(
     Parameters
     ----------
     host: str
-        Address to listen on; any other than 127.0.0.1 needs a token or --no-auth.
+        Address to listen on; an address that others can reach needs a token or --no-auth.
     port: int
         Port to listen on; 0 takes any free one.
     token: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from lingvis.cli.options import CollectionPlace, Device, Json, Ray, SearchModel
+from lingvis.cli.options import CollectionPlace, Device, Json, Ray, SearchModel, Switch
 from lingvis.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,17 +20,15 @@ if TYPE_CHECKING:
     from lingvis.collection.rerank.second_model import SecondModel
     from lingvis.collection.writer.indexer import IndexReport
 
-Flag = Parameter(show_default=False)
-
 
 def index(
     collection: CollectionPlace,
     /,
     *folders: Path,
     model: Path | None = None,
-    prune: Annotated[bool, Flag] = False,
-    rebuild: Annotated[bool, Flag] = False,
-    watch: Annotated[bool, Flag] = False,
+    prune: Switch = False,
+    rebuild: Switch = False,
+    watch: Switch = False,
     device: Device = None,
     ray: Ray = None,
     json: Json = False,
@@ -85,7 +83,7 @@ def search(
     min_size: int | None = None,
     max_size: int | None = None,
     format: str | None = None,
-    captions: Annotated[bool, Flag] = False,
+    captions: Switch = False,
     rerank: Path | None = None,
     model: SearchModel = None,
     device: Device = None,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from lingvis.cli.options import DatasetWithFeatures, Device, Json, Langs, ModelFolder
+from lingvis.cli.options import DatasetWithFeatures, Device, Json, Langs, ModelFolder, Switch
 from lingvis.evaluation.protocols import PROTOCOLS
 
 
@@ -21,7 +21,7 @@ def evaluate(
     protocol: Annotated[str, Parameter(help=f"A named protocol: {', '.join(PROTOCOLS)}.")] = "all",
     with_: Annotated[list[Path] | None, Parameter(name="--with")] = None,
     consistency: Literal["mean", "learned"] | None = None,
-    save_consistency: Annotated[bool, Parameter(show_default=False)] = False,
+    save_consistency: Switch = False,
     translate_to: str | None = None,
     translator: str | None = None,
     page: Path | None = None,

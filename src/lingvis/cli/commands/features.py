@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
-from lingvis.cli.options import DatasetFolder, Device, Force, Json, Langs, Ray
+from lingvis.cli.options import DatasetFolder, Device, Json, Langs, Ray, Switch
 
 if TYPE_CHECKING:
     from lingvis.data.detections import DetectionsManifest
@@ -24,7 +24,7 @@ def extract(
     kind: Literal["global", "grid", "region"] = "grid",
     regions: Literal["crop", "pooled"] = "pooled",
     detections: str | None = None,
-    skip_broken: Annotated[bool, Parameter(show_default=False)] = False,
+    skip_broken: Switch = False,
     batch_size: int = 32,
     name: str | None = None,
     device: Device = None,
@@ -91,7 +91,7 @@ def detect(
     most: int = 36,
     batch_size: int = 8,
     name: str = "regions",
-    force: Force = False,
+    force: Switch = False,
     json: Json = False,
 ) -> None:
     """Detect objects in all pictures of a dataset; resumes an interrupted detection.
@@ -141,7 +141,7 @@ def join(
     name: str,
     wordnet: Path | None = None,
     most: int = 36,
-    force: Force = False,
+    force: Switch = False,
     json: Json = False,
 ) -> None:
     """Join detections: the regions of the first, with the labels of the others beside them.

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from lingvis.cli.options import DatasetWithFeatures, Device, Json
+from lingvis.cli.options import DatasetWithFeatures, Device, Json, Switch
 
 
 def train(
@@ -17,7 +14,7 @@ def train(
     /,
     *overrides: str,
     out: Path,
-    resume: Annotated[bool, Parameter(show_default=False)] = False,
+    resume: Switch = False,
     device: Device = None,
     json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from lingvis.cli.options import Count, Device, Json, Seed
+from lingvis.cli.options import Count, Device, Json, Seed, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ def align(
     langs: tuple[str, str] | None = None,
     method: Literal["rcsls", "procrustes"] = "rcsls",
     neighbours: Annotated[int, Parameter(validator=Number(gte=1, lte=1000))] = 10,
-    spectral: Annotated[bool, Parameter(show_default=False)] = False,
+    spectral: Switch = False,
     words: Count = 200_000,
     held_out: Annotated[float, Parameter(validator=Number(gt=0, lt=1))] = 0.2,
     seed: Seed = 0,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from lingvis.cli.options import DatasetFolder, Force, Json
+from lingvis.cli.options import DatasetFolder, Json, Switch
 
 app = App(name="data", help="Import and show datasets.")
 
@@ -21,7 +21,7 @@ def import_(
     images: Path | None = None,
     lang: str | None = None,
     split: str | None = None,
-    force: Force = False,
+    force: Switch = False,
     json: Json = False,
 ) -> None:
     """Import captions and pictures into a dataset folder, completely or not at all.
