@@ -455,7 +455,7 @@ UNIVERSAL = ["text.words.name=universal", "text.words.vector_dim=6"]
         ({"resume": True}, "has no checkpoint to resume from"),
         (
             {"overrides": [*UNIVERSAL, "data.vectors=captions"]},
-            "tokenizer words keeps no words of each language",
+            "tokenizer words has no vocabulary per language",
         ),
         (
             {"overrides": [*UNIVERSAL, "data.vectors=other", "text.tokenizer.name=language_words"]},

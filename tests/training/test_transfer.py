@@ -336,7 +336,7 @@ def problem(dataset: Path, folder: Path, recipe: str, options: Sequence[str]) ->
         ),
         (["data.captions=1000"], "data.captions is 1000, but there are 19 training captions; lower it"),
         (["data.languages=[]", "data.captions=1"], "was drawn; raise it"),
-        (["data.languages=[]"], "text.words.map = 'random' brings one language into the space of another"),
+        (["data.languages=[]"], "text.words.map = 'random' maps one language into the space of another"),
         (["text.words.vector_dim=5"], "text.words.vector_dim is 5 for 20 words, but the vectors are 20 x 8"),
     ],
 )
