@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ class Matching(Term):
     A picture or a sentence without a positive is no negative either.
     """
 
+    compares_pictures: ClassVar[bool] = True
+
     def __init__(
         self,
         *,
@@ -41,6 +43,11 @@ class Matching(Term):
         self.of = of
         self.languages_apart = languages_apart
         self.hidden = hidden
+
+    @classmethod
+    def learns_from(cls, options: Mapping[str, Any]) -> tuple[Origin, ...]:
+        """Human captions, or pseudo captions."""
+        return (Origin.PSEUDO,) if options.get("of") == "pseudo" else (Origin.HUMAN,)
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:

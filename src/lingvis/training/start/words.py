@@ -14,7 +14,6 @@ from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.recipes.schema import Recipe
-from lingvis.terms.base import Origin
 from lingvis.text.alignment import prepare
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.pca import reduce
@@ -30,18 +29,11 @@ Floats = NDArray[np.float32]
 def vocabulary_sentences(
     recipe: Recipe, dataset: Dataset, sentences: Sentences
 ) -> tuple[list[str], list[str]]:
-    """Texts and languages that the vocabulary is made from: human captions and distinct pseudo captions.
+    """Texts and languages that the vocabulary is made from.
 
-    Text-only sentences join in languages without human captions, which would otherwise have the few words of
-    detectors, or no letter at all. Words that stay as they are (`mapped`) need no caption to be known: every word with
-    a vector is one of them.
+    Words that stay as they are stored (`mapped`) need no caption: the vocabulary has every word with a vector.
     """
-    human, pseudo = sentences.rows(Origin.HUMAN), sentences.rows(Origin.PSEUDO)
-    annotated = {sentences.langs[row] for row in human}
-    if sentences.teachers is not None:  # found for many pictures, counted once
-        pseudo = pseudo[np.unique(sentences.teachers.text_of, return_index=True)[1]]
-    text_only = [row for row in sentences.rows(Origin.TEXT_ONLY) if sentences.langs[row] not in annotated]
-    rows = [*human, *text_only, *pseudo]
+    rows = np.flatnonzero(sentences.in_vocabulary)
     texts, langs = [sentences.texts[row] for row in rows], [sentences.langs[row] for row in rows]
     if recipe.text.words.name == MAPPED:
         stored = _open_vectors(recipe, dataset)
