@@ -12,14 +12,14 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 
-# A loss this close to that of a blind model, for this many steps on end, is a collapse.
+# A loss this close to the blind value, for this many consecutive steps, is a collapse.
 COLLAPSE_TOLERANCE = 0.002
 COLLAPSE_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class LossRecord:
-    """The loss of one step, and the weighted terms that it is the sum of."""
+    """The loss of one step: the sum, and its weighted terms."""
 
     step: int
     loss: float
@@ -29,8 +29,8 @@ class LossRecord:
 class Loss:
     """The loss of a step, on the device.
 
-    parts: the weighted terms, of which `total` is the sum; matching: the term that is watched, unweighted; blind: its
-    value for a model that maps everything to one point.
+    parts: the weighted terms, which `total` sums; matching: the watched term, unweighted; blind: the value of that
+    term for a model that maps everything to one point.
     """
 
     def __init__(self, parts: Mapping[str, Tensor], matching: Tensor, blind: Tensor) -> None:
@@ -44,7 +44,7 @@ class Loss:
 
 
 class LossWatch:
-    """Collects losses on the device; `flush` brings them to the host and raises when training has gone wrong."""
+    """Collects losses on the device; `flush` copies them to the host and raises when training has gone wrong."""
 
     def __init__(self) -> None:
         self._pending: list[tuple[int, list[str], Tensor]] = []

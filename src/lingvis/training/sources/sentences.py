@@ -18,8 +18,8 @@ Ints = NDArray[np.int64]
 class TeacherVectors:
     """Unit vectors whose inner product is the mean of the teachers' scores.
 
-    images [pictures, dim]: of all pictures of the run; texts [candidates, dim]: of the sentences that teachers chose
-    from; text_of int64 [pseudo captions]: which of these each pseudo caption is.
+    images [pictures, dim]: of all pictures of the run; texts [candidates, dim]: of the candidate sentences; text_of
+    int64 [pseudo captions]: the candidate of each pseudo caption.
     """
 
     images: Floats
@@ -31,7 +31,7 @@ class TeacherVectors:
 class Sentences:
     """texts[n] is in langs[n], of origin[n], and about images[groups[n]].
 
-    Text-only sentences have groups from len(images) on, equal for sentences that say the same.
+    Text-only sentences have groups from len(images) on, equal for sentences with one meaning.
     """
 
     images: list[str]

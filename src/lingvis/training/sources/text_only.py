@@ -10,7 +10,7 @@ from lingvis.data.dataset import Dataset
 def text_only(
     dataset: Dataset, languages: Sequence[str], *, first: int
 ) -> tuple[list[str], list[str], list[int]]:
-    """Texts, languages and groups of the sentences without a picture; groups count from `first` on."""
+    """Texts, languages and groups of the sentences without a picture; groups are numbered from `first`."""
     texts: list[str] = []
     langs: list[str] = []
     groups: list[int] = []

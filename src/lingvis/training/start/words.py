@@ -23,7 +23,7 @@ from lingvis.text.words.latent import Assignment
 from lingvis.training.sources import Sentences
 
 ASSIGNMENT = "assignment.safetensors"
-MAPPED = "mapped"  # the word part whose vectors stay as they are stored
+MAPPED = "mapped"  # the word part that keeps stored vectors unchanged
 Floats = NDArray[np.float32]
 
 
@@ -33,12 +33,12 @@ def vocabulary_sentences(
     """Texts and languages that the vocabulary is made from: human captions and distinct pseudo captions.
 
     Text-only sentences join in languages without human captions, which would otherwise have the few words of
-    detectors, or no letter at all. Words that stay as they are (`mapped`) need no caption to be known: every word with
-    a vector is one of them.
+    detectors, or no letter at all. For `mapped` words the vocabulary is every word with a stored
+    vector.
     """
     human, pseudo = sentences.rows(Origin.HUMAN), sentences.rows(Origin.PSEUDO)
     annotated = {sentences.langs[row] for row in human}
-    if sentences.teachers is not None:  # found for many pictures, counted once
+    if sentences.teachers is not None:  # chosen for many pictures, counted once
         pseudo = pseudo[np.unique(sentences.teachers.text_of, return_index=True)[1]]
     text_only = [row for row in sentences.rows(Origin.TEXT_ONLY) if sentences.langs[row] not in annotated]
     rows = [*human, *text_only, *pseudo]
@@ -56,7 +56,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
     """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none.
 
     Vectors are centred per language, because vectors trained on captions share a large common direction. For `mapped`
-    words they are centred over all stored ones and have unit length, as maps are fitted.
+    words they are centred over all stored vectors and have unit length, as maps expect.
     """
     if not recipe.data.vectors:
         return None
@@ -71,7 +71,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
         offset = vocabulary.blocks[0][0]
         found, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
         if recipe.text.words.name == MAPPED:
-            # The vocabulary has all stored words and perhaps some without a vector, which are zero and stay so.
+            # The vocabulary has all stored words, and perhaps some without a vector, which stay zero.
             found = prepare(found)
         elif known.any():
             found[known] -= found[known].mean(axis=0)
@@ -82,7 +82,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
 def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) -> dict[str, Any]:
     """Initial vectors of the word part, reduced to its size by a PCA per language.
 
-    A language with fewer known words than dimensions has zeros in the remaining ones.
+    A language with fewer known words than dimensions has zeros in the remaining dimensions.
     """
     if vectors is None:
         return {}
