@@ -227,7 +227,7 @@ def test_what_was_learnt_is_kept_beside_the_model(tmp_path: Path) -> None:
     assert back.languages == LANGS
     np.testing.assert_array_equal(back(drawn(1, 3, 5)), learned(drawn(1, 3, 5)))
     (tmp_path / WEIGHTS).write_bytes(b"the same folder, trained again")
-    with pytest.raises(UserError, match=r"fitted for another model .* fit it again with: lingvis evaluate"):
+    with pytest.raises(UserError, match=r"fitted for another model, .* fit it again with: lingvis evaluate"):
         LearnedConsistency.load(tmp_path)
     (tmp_path / WEIGHTS).write_bytes(b"a model")
     assert LearnedConsistency.load(tmp_path).languages == LANGS

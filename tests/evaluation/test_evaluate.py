@@ -149,7 +149,7 @@ def test_a_diverged_model_is_named(dataset: Dataset, hashed: Any) -> None:
             return emb
 
     with pytest.raises(
-        UserError, match="model late gives 1 of 24 sentences in en an embedding that is not finite"
+        UserError, match="model late returned non-finite embeddings for 1 of 24 sentences in en"
     ):
         evaluate_models([Diverged("late")], dataset).as_json()
 

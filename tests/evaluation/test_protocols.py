@@ -100,7 +100,7 @@ def test_folds_must_be_equal(dataset: Dataset) -> None:
 def test_a_language_a_split_may_lack_is_left_out_and_another_is_missed(dataset: Dataset) -> None:
     some = EvaluationProtocol(name="some", summary="", languages=("en", "ug", "ar"), optional=("ug",))
     assert [pool.lang for pool in pools(dataset, some, "test")] == ["en", "ar"]
-    with pytest.raises(UserError, match=r"no captions in ug in split test, .* that split has: ar, de, en"):
+    with pytest.raises(UserError, match=r"no captions in ug in split test, .* the split has: ar, de, en"):
         pools(dataset, some, "test", ["en", "ug"])
     with pytest.raises(UserError, match="protocol some has no language de; it has: ar, en, ug"):
         pools(dataset, some, "test", ["de"])

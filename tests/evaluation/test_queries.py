@@ -168,7 +168,7 @@ def test_a_translator_without_any_pair_is_reported(parallel: Dataset, hashed: An
             queries=ConsistentQueries(MeanConsistency(["de", "fr"]), some, {}),
         ).as_json()
     short = machine_translations(lambda texts, *_: [*texts[1:]])
-    with pytest.raises(ValueError, match="gave 59 sentences for 60"):
+    with pytest.raises(ValueError, match="returned 59 sentences for 60"):
         evaluate_models(
             [hashed()],
             parallel,
@@ -229,7 +229,7 @@ def test_mistakes_end_in_a_sentence(parallel: Dataset, hashed: Any) -> None:
         evaluate_models([model], parallel, protocol=CAPTIONS, languages=["en"], queries=captions).as_json()
     with pytest.raises(UserError, match=r"needs two languages .* found: en; trained on: en"):
         choose(QueryOptions(consistency="mean"), parallel, hashed(languages=["en"]))
-    with pytest.raises(UserError, match=r"not trained on 'es'; it reads translations to: de, en, fr"):
+    with pytest.raises(UserError, match=r"not trained on 'es'; it was trained on: de, en, fr"):
         choose(QueryOptions(translate_to="es"), parallel, model)
 
 
@@ -291,7 +291,7 @@ def test_the_table_and_the_page_say_how_queries_were_read(
     path = tmp_path / "page.html"
     write_page(path, report, drawn)
     text = path.read_text(encoding="utf-8")
-    assert "A of the sentences alone" in text
+    assert "A without translations" in text
     assert text.count('class="query-in"><b>all</b>') == 3
     assert "row named all" in text
     assert "mean consistency over en, de, fr" in text

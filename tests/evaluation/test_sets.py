@@ -164,5 +164,5 @@ def test_an_ensemble_of_sets_and_vectors(dataset: Dataset, hashed: Any) -> None:
 def test_a_diverged_model_of_sets_is_named(dataset: Dataset, hashed: Any) -> None:
     model = make_model(hashed)
     model._draw = lambda key: np.full(8, np.nan, np.float32)
-    with pytest.raises(UserError, match="12 of 12 images an embedding that is not finite"):
+    with pytest.raises(UserError, match="non-finite embeddings for 12 of 12 images"):
         evaluate_models([model], dataset, languages=["en"])

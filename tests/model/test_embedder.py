@@ -104,7 +104,7 @@ def test_features_made_in_another_way_are_refused(dataset: Dataset, tmp_path: Pa
     other = Embedder.load(write_model(tmp_path / "other", changed))
     with pytest.raises(UserError, match="trained on features with preprocessing"):
         StoredImages(other, store)
-    with pytest.raises(UserError, match="prepares pictures in another way than when model other was trained"):
+    with pytest.raises(UserError, match="prepares pictures differently from when model other was trained"):
         other.encode_images([dataset.images_dir / "0.png"])
 
 

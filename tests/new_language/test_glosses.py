@@ -157,7 +157,7 @@ def test_where_no_word_can_be_said_there_is_no_route(spelled_run: Path, tmp_path
     write_rows(data / "captions.jsonl", rows)
     result = add_language(spelled_run, "el", data, tmp_path / "out", device="cpu")
     found = {outcome.route: outcome for outcome in result.routes}
-    assert found["glossed"] == RouteOutcome("glossed", reason="no sentence can be put together word by word")
+    assert found["glossed"] == RouteOutcome("glossed", reason="no sentence can be translated word by word")
 
 
 def test_a_missing_dictionary_is_resulted_at_once(

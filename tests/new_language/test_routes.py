@@ -47,7 +47,7 @@ def test_every_route_learns_and_the_best_is_kept(greek: tuple[Path, AddLanguageR
     assert result.before is not None
     found = by_route(result)
     assert list(found) == ["characters", "mapped", "distilled", "both", "glossed"]
-    assert "no picture is described in known languages alone" in found.pop("glossed").reason
+    assert "no picture has sentences in known languages only" in found.pop("glossed").reason
     for route, each in found.items():
         assert each.score > result.before + 15, route
     assert found[result.route].score == max(each.score for each in found.values())
@@ -103,7 +103,7 @@ def test_two_languages_in_turn(dataset: Path, greek: tuple[Path, AddLanguageResu
     assert model.languages == ["en", "el", "de"]
     assert np.array_equal(model.encode_texts(["γάτα"], "el"), before.encode_texts(["γάτα"], "el"))
     assert result.before is not None and result.after > result.before
-    with pytest.raises(UserError, match="knows el already; it knows: de, el, en"):
+    with pytest.raises(UserError, match="already has el; its languages: de, el, en"):
         add_language(both, "el", dataset, tmp_path / "again", device="cpu")
 
 
@@ -184,7 +184,7 @@ def test_mistakes_cost_nothing(spelled_run: Path, dataset: Path, pairs: Path, tm
     taken = tmp_path / "taken"
     taken.mkdir()
     for arguments, message in (
-        ((spelled_run, "en", dataset, tmp_path / "out"), "knows en already"),
+        ((spelled_run, "en", dataset, tmp_path / "out"), "already has en"),
         ((spelled_run, "Greek", dataset, tmp_path / "out"), "bad language code 'Greek'"),
         (
             (spelled_run, "fr", dataset, tmp_path / "out"),

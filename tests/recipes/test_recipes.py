@@ -263,7 +263,7 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ("terms.mine={name = 'pear', weight = 1}", "unknown term 'pear'; choose one of: "),
         (
             "terms.mine={name = 'pairs', weight = 1, on = 'sentence', languages = 'any'}",
-            "terms.mine.objective: term pairs gives none and needs one",
+            "terms.mine.objective: term pairs needs an objective and has none",
         ),
         (
             "terms.mine={name = 'pairs', weight = 1, on = 'x', languages = 'any', "
@@ -272,7 +272,7 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ),
         (
             "terms.mine={name = 'language_adversary', weight = 1, objective = {name = 'ranking'}}",
-            "term language_adversary has none; leave it out",
+            "term language_adversary takes no objective; leave it out",
         ),
         (
             "terms.mine={name = 'pairs', weight = -1, on = 'sentence', languages = 'any', objective = {name = 'wings'}}",
@@ -362,7 +362,7 @@ def test_sentences_alone_are_both_learnt_from_and_sampled_or_neither() -> None:
         (
             "vsepp",
             ['data.languages=["de", "en", "de"]'],
-            "data.languages: a language is named twice; name each once, got ['de', 'en', 'de']",
+            "data.languages: a language is repeated; name each once, got ['de', 'en', 'de']",
         ),
         ("vsepp", ["terms=5"], "terms: "),
         ("vsepp", ["pretraining={name=['none']}"], "pretraining.name: "),

@@ -111,7 +111,7 @@ def test_missing_files(tmp_path: Path) -> None:
         (b"hund\tA\n", "line 1: 'hund\\tA' is not a word"),
         (b"abri\tA\tB\nhund\tA\tB-\n", "line 2: 'hund\\tA\\tB-' is not a word"),
         (b"hund\t\tB\n", "line 1: 'hund\\t\\tB' is not a word"),
-        (b"hund\tB\tK\n", "line 1: the entry of 'hund' ends at byte 11, the text has 10"),
+        (b"hund\tB\tK\n", "line 1: the entry of 'hund' ends at byte 11, but the text has 10"),
         (b"h\xfcnd\tA\tB\n", "is not UTF-8"),
         (b"hund\tA\tC\n", "the entry of 'hund' is not UTF-8"),
         (b"hund\tE\tD\n", "has no translations"),

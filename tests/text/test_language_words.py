@@ -102,7 +102,7 @@ def test_a_language_may_live_on_borrowed_words(dictionaries: Path) -> None:
 
 def test_mapping_needs_dictionaries_and_english(dictionaries: Path) -> None:
     for options in ({"rare_below": 3}, {"dictionaries": "somewhere"}):
-        with pytest.raises(UserError, match="give both to map rare words to English, or neither"):
+        with pytest.raises(UserError, match="set both to map rare words to English, or neither"):
             fitted(**options)
     tokenizer = LanguageWordTokenizer(min_count=1, rare_below=3, dictionaries=str(dictionaries))
     with pytest.raises(UserError, match=r"captions are in de, fr; add en"):

@@ -156,7 +156,7 @@ def test_rows_go_through_the_layer_of_their_language() -> None:
     torch.testing.assert_close(part(values, runs), wanted)
     with pytest.raises(UserError, match=r"no layer for \(it has 3\)"):
         part(values, ((3, 6),))
-    with pytest.raises(ValueError, match="language of 2 of the 6 rows"):
+    with pytest.raises(ValueError, match="language of 2 rows, but there are 6 rows"):
         part(values, ((0, 2),))
 
 

@@ -1,1 +1,1 @@
-"""Ranks, recalls and named protocols; tables, example queries and a page of results."""
+"""Evaluation: models and a dataset under a named protocol -> a report, as a table, JSON or a page."""

@@ -24,10 +24,10 @@ from lingvis.evaluation.scorers import Scorer
 
 @dataclass(frozen=True, slots=True)
 class QueryScorers:
-    """The additional facts of queries that were translated.
+    """Additional data of translated queries.
 
-    languages: those that the queries of each pool reach the model in. single: the scorer of the same sentences
-    alone, None where a model does not know the language.
+    languages: of the queries that the model encodes, per pool. single: the scorer of the untranslated
+    sentences alone, None if a model was not trained on the language.
     """
 
     description: dict[str, Any]
@@ -59,7 +59,7 @@ def score_pools(
 ) -> ScoredPools:
     """Encode the images and sentences of a protocol; several models are one ensemble (the mean of their scores).
 
-    queries: how queries are translated; None leaves them as they are.
+    queries: how queries are translated; None: not at all.
     """
     chosen = find_protocol(protocol) if isinstance(protocol, str) else protocol
     chosen_split = chosen.split(split)
@@ -114,7 +114,7 @@ def measure(scored: ScoredPools) -> Report:
 
 
 def _with_single(report: Report, scored: ScoredPools, queries: QueryScorers) -> Report:
-    """The report with the scores of the sentences alone beside those of the translated queries."""
+    """Add the scores of the untranslated sentences to the report."""
     single = {
         pool.lang: _scores(pool, scorer, scored.protocol.folds)
         for pool, scorer in zip(scored.pools, queries.single, strict=True)
@@ -140,7 +140,7 @@ def evaluate_models(
     languages: Sequence[str] | None = None,
     queries: QueryMethod | None = None,
 ) -> Report:
-    """Score and measure: `report.languages["de"].mR`."""
+    """Score and measure; the report has, for example, `report.languages["de"].mR`."""
     return measure(
         score_pools(models, dataset, protocol=protocol, split=split, languages=languages, queries=queries)
     )
@@ -171,7 +171,7 @@ def _scores(pool: EvaluationPool, scorer: Scorer, folds: int) -> RetrievalScores
 
 
 def _folds(pool: EvaluationPool, folds: int) -> Iterator[tuple[slice, Ints, Ints]]:
-    """Consecutive images, their texts, and the place of each text's image among them."""
+    """Yield the images of each fold, their texts, and the place of each text's image in the fold."""
     size = len(pool.images) // folds
     for first in range(0, size * folds, size):
         texts = np.flatnonzero((pool.image_of >= first) & (pool.image_of < first + size))

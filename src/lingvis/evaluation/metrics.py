@@ -1,4 +1,4 @@
-"""Ranks -> the numbers that papers print, in percent."""
+"""Ranks -> the numbers that papers report, in percent."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def mean_scores(folds: Sequence[RetrievalScores]) -> RetrievalScores:
 
 
 def chance(image_of: Ints) -> float:
-    """mR of a random order: the average of a model that has learned nothing.
+    """mR of a random order, the expected score of an untrained model.
 
-    An image with c of the t captions has one of its own among the first k with probability
+    An image with c of the t captions finds one of them among the first k with probability
     1 - (t-c)/t * (t-c-1)/(t-1) * ... (k factors); a caption finds its image with probability k / images.
     """
     captions_of = np.bincount(image_of)
@@ -72,6 +72,6 @@ def chance(image_of: Ints) -> float:
 
 
 def mean_over(languages: Mapping[str, RetrievalScores], chosen: Iterable[str]) -> float | None:
-    """Mean of mR over those of the chosen languages that were measured, None without any (A and HA of SMALR)."""
+    """Mean mR over the chosen languages that were measured; None if there are none (A and HA of SMALR)."""
     values = [languages[lang].mR for lang in chosen if lang in languages]
     return sum(values) / len(values) if values else None

@@ -24,7 +24,7 @@ class MeasuredModel(Protocol):
 
     @property
     def languages(self) -> Sequence[str]:
-        """Those it was trained on; any other is measured zero-shot."""
+        """The languages of its training; any other language is measured zero-shot."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class MeasuredModel(Protocol):
 
     @property
     def pooled(self) -> bool:
-        """Whether an embedding is one vector; otherwise [L, dim], with zeros where it is padded."""
+        """Whether an embedding is one vector; otherwise [L, dim], padded with zeros."""
         ...
 
     def encode_texts(self, texts: Sequence[str], langs: Sequence[str], /) -> Floats:
@@ -107,7 +107,7 @@ def _encode(
 
 
 class _Table:
-    """Embeddings by name or sentence; the array of one list of keys is made once and shared."""
+    """Embeddings by name or sentence; the array for a list of keys is made once and shared."""
 
     def __init__(self, keys: Sequence[str], emb: Floats | VectorSets) -> None:
         self._emb = emb
@@ -125,11 +125,11 @@ class _Table:
 def _finite(model: MeasuredModel, what: str, emb: Floats, count: int) -> Floats:
     emb = np.asarray(emb, dtype=np.float32)
     if len(emb) != count:
-        raise ValueError(f"model {model.name} gave {len(emb)} embeddings for {count} {what}")
+        raise ValueError(f"model {model.name} returned {len(emb)} embeddings for {count} {what}")
     broken = int((~np.isfinite(emb).reshape(count, -1).all(axis=1)).sum())
     if broken:
         raise UserError(
-            f"model {model.name} gives {broken} of {count} {what} an embedding that is not finite; it has "
+            f"model {model.name} returned non-finite embeddings for {broken} of {count} {what}; it has "
             "diverged, use an earlier checkpoint or train again with a lower learning rate"
         )
     return emb

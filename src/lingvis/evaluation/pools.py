@@ -35,7 +35,7 @@ class EvaluationPool:
 def pools(
     dataset: Dataset, protocol: EvaluationProtocol, split: str, languages: Sequence[str] | None = None
 ) -> list[EvaluationPool]:
-    """The pools of `languages` (those of the protocol when None); raises if the dataset does not fit."""
+    """The pools of `languages` (by default all of the protocol); raises if the dataset does not fit."""
     sentences = _sentences(dataset, protocol, split)
     chosen = _languages(dataset, protocol, split, sentences, languages)
     checked = [_pool(sentences, lang, protocol) for lang in chosen]
@@ -81,13 +81,13 @@ def _languages(
         kind = "captions" if "captions" in protocol.sources else "parallel sentences"
         raise UserError(
             f"{dataset.path} has no {kind} in {choices(missing)} in split {split}, which protocol "
-            f"{protocol.name} needs; that split has: {choices(available)}"
+            f"{protocol.name} needs; the split has: {choices(available)}"
         )
     return chosen
 
 
 def _pool(sentences: Captions, lang: str, protocol: EvaluationProtocol) -> EvaluationPool:
-    """The sentences of one language; if the protocol limits captions per image, the first ones."""
+    """The sentences of one language; only the first ones if the protocol limits captions per image."""
     picked = [number for number, code in enumerate(sentences.langs) if code == lang]
     if protocol.first_captions and protocol.captions is not None:
         taken: dict[int, int] = {}

@@ -14,14 +14,14 @@ SentenceSource = Literal["captions", "parallel"]
 class EvaluationProtocol:
     """How a number is measured.
 
-    splits: the allowed ones, the usual one first.
-    sources: where the sentences come from, the first that the split has.
-    images: how many every language must have, None for any number.
-    captions: number of captions that an image must have in a language, None for any number; with first_captions an image
-    with more keeps the first ones, otherwise the dataset does not fit.
-    folds: number of parts that the images are cut into, in the order of the dataset; the scores are their mean.
-    languages: those measured, all of the split when empty; optional: those of them that a split may lack.
-    human: the languages whose captions people wrote, for HA.
+    splits: the allowed splits, the default first.
+    sources: where the sentences come from; the first source that the
+    split has is used. images: required number per language, None for any number.
+    captions: number of captions that an image must have in a language, None for any number; with first_captions, surplus
+    captions are ignored; otherwise the dataset does not fit.
+    folds: number of consecutive parts of the images, over which scores are averaged. languages: to measure, all
+    of the split when empty; optional: the languages that a split may lack. human: the languages with
+    human captions, for HA.
     """
 
     name: str
@@ -37,7 +37,7 @@ class EvaluationProtocol:
     human: tuple[str, ...] = ()
 
     def split(self, requested: str | None) -> str:
-        """The requested split, the usual one when None."""
+        """The requested split, or the default."""
         if requested is None:
             return self.splits[0]
         if requested not in self.splits:
@@ -52,7 +52,7 @@ PROTOCOLS: dict[str, EvaluationProtocol] = {
     for protocol in (
         EvaluationProtocol(
             name="all",
-            summary="per language, all captions of the split against all its images with a caption in it",
+            summary="per language, all captions of the split against all images with a caption in this language",
             splits=("test", "val", "train"),
         ),
         EvaluationProtocol(
@@ -77,7 +77,7 @@ PROTOCOLS: dict[str, EvaluationProtocol] = {
         ),
         EvaluationProtocol(
             name="coco-1k-5fold",
-            summary="mean over the five consecutive folds of 1,000 of those 5,000 COCO images",
+            summary="mean over five consecutive folds of 1,000 of the 5,000 COCO images",
             images=5000,
             captions=5,
             first_captions=True,
@@ -92,13 +92,13 @@ PROTOCOLS: dict[str, EvaluationProtocol] = {
         ),
         EvaluationProtocol(
             name="multi30k-task2",
-            summary="1,000 test images of Multi30K, five captions each: the independent ones of task 2",
+            summary="1,000 test images of Multi30K, five captions each: the independent captions of task 2",
             images=1000,
             captions=5,
         ),
         EvaluationProtocol(
             name="flickr8k-ml",
-            summary="ten languages on Flickr8k; A over those of the split, HA over en, de, fr, cs, pt, zh",
+            summary="ten languages on Flickr8k; A over the languages of the split, HA over en, de, fr, cs, pt, zh",
             splits=("test", "val"),
             languages=("en", "de", "fr", "cs", "pt", "zh", "ar", "ug", "bo", "mn"),
             optional=("ug", "bo", "mn"),
@@ -118,7 +118,7 @@ PROTOCOLS: dict[str, EvaluationProtocol] = {
 
 
 def find_protocol(name: str) -> EvaluationProtocol:
-    """The protocol of that name."""
+    """The protocol of this name."""
     if name not in PROTOCOLS:
         raise UserError(f"unknown protocol {name!r}; choose one of: {choices(PROTOCOLS)}")
     return PROTOCOLS[name]

@@ -1,7 +1,7 @@
 """Exact ranks by counting: no sorting, no whole score matrix, any number of captions per image.
 
-The tie rule: a wrong answer whose score is within TOLERANCE of the right one's stands before it. A model
-that maps everything to one point therefore scores zero, not perfect.
+The tie rule: a wrong answer whose score is within TOLERANCE of the right answer's ranks before it. So a
+model that maps everything to one point scores zero, not 100 %.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from lingvis.arrays import Floats, Ints
 from lingvis.errors import UserError
 from lingvis.evaluation.scorers import Scorer
 
-# Scores are float32 sums whose last digits depend on the shape of the block they were made in; differences
-# below this (relative to the score where it is above one) mean nothing.
+# Scores are float32 sums whose last digits depend on the shape of the block; differences
+# below this (relative to the score if it is above one) are noise.
 TOLERANCE = 1e-6
 TIE_RULE = f"ties within {TOLERANCE:g} count against the model"
 
@@ -30,10 +30,10 @@ STRIP = 250
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """How many wrong answers stand before the right one: zero-based ranks.
+    """Number of wrong answers before the right one: zero-based ranks.
 
-    i2t: int64 [images], wrong captions before the best of an image's own captions.
-    t2i: int64 [texts], wrong images before the caption's own image.
+    i2t: int64 [images], wrong captions before the best right caption. t2i: int64
+    [texts], wrong images before the right image.
     """
 
     i2t: Ints
@@ -70,10 +70,10 @@ def ranks(scorer: Scorer, image_of: Ints) -> Ranks:
 def _behind(
     scores: Floats, best_limit: Floats, own_limit: Floats, row_of: Ints
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """How many wrong answers of a strip stand behind the right one, by image [n] and by text [m].
+    """Number of wrong answers of a strip that rank after the right one, by image [n] and by text [m].
 
-    scores: [n, m]; row_of: [m], the row of a text's own image, outside 0..n-1 where it is elsewhere. Those that
-    score below the limit stand behind; a NaN does not.
+    scores: [n, m]; row_of: [m], the row of each text's image, outside 0..n-1 if it is not in the strip. Answers
+    that score below the limit rank after; a NaN does not.
     """
     texts = np.flatnonzero((row_of >= 0) & (row_of < len(scores)))
     right = (row_of[texts], texts)
@@ -100,13 +100,13 @@ def _check_finite(own: Floats) -> None:
     broken = int((~np.isfinite(own)).sum())
     if broken:
         raise UserError(
-            f"{broken} of {len(own)} captions have no finite score with their own image; the model has "
+            f"{broken} of {len(own)} captions have no finite score with their image; the model has "
             "diverged, use an earlier checkpoint or train again with a lower learning rate"
         )
 
 
 def limit(scores: Floats) -> Floats:
-    """The score from which on a wrong answer counts as standing before."""
+    """The lowest score with which a wrong answer ranks before the right one."""
     return np.asarray(scores - TOLERANCE * np.maximum(1.0, np.abs(scores)), dtype=np.float32)
 
 

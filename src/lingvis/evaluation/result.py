@@ -11,11 +11,11 @@ from lingvis.evaluation.metrics import RetrievalScores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageScores(RetrievalScores):
-    """The scores of one language, and what they were measured on.
+    """The scores of one language, and the data they were measured on.
 
     zero_shot: whether no model was trained on the language. chance: mR of a random order.
-    read_in: the languages that its queries reached the model in, and single: the scores of its sentences alone,
-    where queries were translated; single is None where a model does not know the language.
+    For translated queries, read_in: the languages of the queries that the model encoded; single: the scores of
+    the untranslated sentences, None if a model was not trained on the language.
     """
 
     zero_shot: bool
@@ -45,8 +45,8 @@ class Report:
     """The scores of a model, or of an ensemble, on a dataset under a protocol: `report.languages["de"].mR`.
 
     parameters: numbers of parameters, by side (image, text, total).
-    A: mean mR of all languages; HA: of those whose captions people wrote, None where the protocol names none.
-    reading: how queries were translated, None where they were not; single: A and HA of the sentences alone.
+    A: mean mR of all languages; HA: of languages with human captions, None if the protocol names none.
+    reading: how queries were translated, or None; single: A and HA of the untranslated sentences.
     ties: the tie rule; dataset_sha256: checksum of the caption file; lingvis: the version.
     """
 
@@ -65,7 +65,7 @@ class Report:
     lingvis: str
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: the object that `lingvis evaluate --json` prints."""
+        """The object that `lingvis evaluate --json` prints."""
         translated = {} if self.reading is None else {"reading": self.reading, "single": self.single}
         return {
             "model": self.model,

@@ -38,13 +38,13 @@ def evaluate(
     """Measure recalls in both directions for every language; several models are measured as an ensemble.
 
     model: a model folder or an opened model, or several. dataset: a dataset folder with the model's features.
-    protocol: a name of `lingvis.evaluation.protocols.PROTOCOLS`. split: the protocol's own by default.
-    languages: by default all that the models were trained on (any with translate_to) and the split has.
+    protocol: a name of `lingvis.evaluation.protocols.PROTOCOLS`. split: by default the first of the
+    protocol. languages: by default all of the split that the models were trained on (with translate_to, all of the split).
     consistency: score every query together with its translations: mean (CLC-A), or learned on split val (CLC-C);
     save_consistency: store the learned weights in the model folder. translate_to: replace every query by its
-    translation in this language. translator: a registered one; by default the parallel sentences of the dataset.
+    translation in this language. translator: its registered name; by default the parallel sentences of the dataset are used.
     page: an HTML file to write, with the numbers and example queries. map: a PNG file to write, with pictures and
-    sentences of the first language in a plane. device: cpu or cuda, for models that are not opened yet.
+    sentences of the first language in a plane. device: cpu or cuda, for models given as folders.
     """
     models = [model] if isinstance(model, Embedder | Path | str) else list(model)
     if not models:
@@ -97,7 +97,7 @@ def _languages(
     any_language: bool,
 ) -> list[str]:
     available, known = languages_in(dataset, protocol, split), known_to_all(models)
-    if any_language:  # the model reads the translation, not the language itself
+    if any_language:  # the model encodes the translation, not the original
         return available
     common = [lang for lang in known if lang in available]
     if not common:

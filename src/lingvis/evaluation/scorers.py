@@ -25,7 +25,7 @@ class Scorer(Protocol):
     def shape(self) -> tuple[int, int]: ...
 
     def block(self, images: Index, texts: Index) -> Floats:
-        """scores[images, texts]; read-only, and valid until the next call (the memory is used again)."""
+        """scores[images, texts]; read-only, and valid until the next call, which reuses the memory."""
         ...
 
     def pairs(self, image_of: Ints) -> Floats:
@@ -38,7 +38,7 @@ class Scorer(Protocol):
 
 
 class Buffer:
-    """Memory for blocks that grows to the largest one: fresh memory of 50 MB per block would cost page faults."""
+    """Reused memory for blocks, as large as the largest: new memory of 50 MB per block would cost page faults."""
 
     def __init__(self) -> None:
         self._memory: Floats = np.empty(0, dtype=np.float32)
@@ -70,13 +70,13 @@ class InnerProduct:
         return len(self.image_emb), len(self.text_emb)
 
     def block(self, images: Index, texts: Index) -> Floats:
-        """One call of the matrix product into memory that is kept."""
+        """One matrix product into reused memory."""
         left, right = self.image_emb[images], self.text_emb[texts]
         out = self._buffer.shaped(len(left), len(right))
         return np.matmul(left, right.T, out=out)
 
     def pairs(self, image_of: Ints) -> Floats:
-        """Row by row, in parts: a copy of the images for all texts would be as large as the texts."""
+        """Computed row by row, in parts: a copy of the image of every text would be as large as the texts."""
         own = np.empty(len(image_of), dtype=np.float32)
         for start in range(0, len(image_of), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
@@ -106,7 +106,7 @@ class FunctionScores:
         return len(self.image_side), len(self.text_side)
 
     def block(self, images: Index, texts: Index) -> Floats:
-        """The function's results as float32, made for some texts at a time."""
+        """The function's results as float32, computed for some texts at a time."""
         left, right = self.image_side[images], self.text_side[texts]
         out = self._buffer.shaped(len(left), len(right))
         for start in range(0, len(right), TEXTS_AT_ONCE):
@@ -150,7 +150,7 @@ class ScoreMatrix:
         return images, texts
 
     def block(self, images: Index, texts: Index) -> Floats:
-        """A part of the matrix, a view where both are slices."""
+        """A part of the matrix; a view if both indices are slices."""
         return self.scores[images][:, texts]
 
     def pairs(self, image_of: Ints) -> Floats:

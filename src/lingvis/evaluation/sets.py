@@ -9,12 +9,12 @@ import numpy as np
 from lingvis.arrays import Floats, Ints
 from lingvis.evaluation.scorers import Buffer, Index, near_the_diagonal
 
-# Sets that are compared at once, all padded to the largest of them: 25 MB and 20 MB of 1024 values.
+# Sets to compare at once, all padded to the largest: 25 MB and 20 MB of 1024 values.
 IMAGES, TEXTS = 128, 256
 
 
 class VectorSets:
-    """Set n is values[starts[n] : starts[n] + sizes[n]] of float32 [total, dim]: no memory goes into padding."""
+    """Set n is values[starts[n] : starts[n] + sizes[n]] of float32 [total, dim]: no memory is used for padding."""
 
     def __init__(self, values: Floats, starts: Ints, sizes: Ints) -> None:
         self.values, self.starts, self.sizes = values, starts, sizes
@@ -34,7 +34,7 @@ class VectorSets:
         return VectorSets(self.values, self.starts[index], self.sizes[index])
 
     def padded(self) -> Floats:
-        """As one array [sets, L, dim] with zeros behind the last vector of each."""
+        """One array [sets, L, dim] with zeros after the last vector of each set."""
         places = np.arange(self.sizes.max(initial=1))
         filled = places < self.sizes[:, None]
         padded = np.zeros((*filled.shape, self.values.shape[1]), dtype=np.float32)
@@ -45,8 +45,8 @@ class VectorSets:
 class SetScores:
     """Scores by a function of two arrays of sets, such as cross attention.
 
-    score(images [n, L, dim], texts [m, W, dim]) -> [n, m]. It gets sets of similar size together,
-    so that they need little padding.
+    score(images [n, L, dim], texts [m, W, dim]) -> [n, m]. Sets of similar size are scored
+    together to reduce padding.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class SetScores:
         return len(self.image_sets), len(self.text_sets)
 
     def block(self, images: Index, texts: Index) -> Floats:
-        """Made for some images and some texts at a time."""
+        """Computed for some images and some texts at a time."""
         left, right = self.image_sets[images], self.text_sets[texts]
         out = self._buffer.shaped(len(left), len(right))
         for rows in _similar(left.sizes, IMAGES):
@@ -75,7 +75,7 @@ class SetScores:
         return near_the_diagonal(self.block, image_of)
 
     def take(self, images: Index, texts: Index) -> SetScores:
-        """The same for some images and some texts."""
+        """The scorer of some images and some texts."""
         return SetScores(self.score, self.image_sets[images], self.text_sets[texts])
 
 

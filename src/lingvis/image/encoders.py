@@ -1,4 +1,4 @@
-"""Feature vectors -> vectors of the joint space, each by itself."""
+"""Feature vectors -> vectors of the joint space, each separately."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ResidualMLP(ImageEncoder):
 
     [B, L, input_dim] -> [B, L, dim]. Chen et al. 2021, supplementary 1.1: "a two-layer MLP with residual
     link". Batch statistics are over valid vectors only, without dropped and padded ones.
-    dropout: that of the stored values.
+    dropout: of the stored values.
     """
 
     def __init__(self, *, input_dim: Count, dim: Count, hidden: Count, dropout: Share = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""Stored feature sets -> Tokens by number; they are on the device where they fit, and memory-mapped otherwise."""
+"""Stored feature sets -> Tokens by number; on the device if they fit, memory-mapped otherwise."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ class FeatureTable:
         return Tokens(values.float(), mask)
 
     def batch(self, rows: Ints) -> Tokens:
-        """Sets by number, padded to the largest of them."""
+        """Sets by number, padded to the largest."""
         on_device = torch.from_numpy(rows).to(self.device, non_blocking=True)
         return self.gather(on_device, self.rows.longest(rows))
 
 
 def _fits(size: int, device: torch.device) -> bool:
-    """Whether that many bytes fit into the GPU."""
+    """Whether `size` bytes fit into the GPU."""
     return device.type == "cuda" and size <= SHARE_OF_MEMORY * torch.cuda.mem_get_info(device)[0]
 
 
 def _copy(values: NDArray[np.float16], starts: Ints, sizes: Ints, device: torch.device) -> Tensor:
-    """The sets consecutively on the device, copied in portions, so that the host never holds all of them."""
+    """Copy the sets to the device in portions, so that the host never holds all of them."""
     copied = torch.empty(int(sizes.sum()), values.shape[1], dtype=torch.float16, device=device)
     ends = np.cumsum(sizes)
     for first in range(0, len(sizes), SETS_PER_COPY):

@@ -1,4 +1,4 @@
-"""One layer per language: the rows of a batch go through the layer of their own language."""
+"""One layer per language: each row of a batch passes through the layer of its language."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PerLanguageLinear(nn.Module):
         return by_language(self.layers, runs, values)
 
     def blocks(self, values: Tensor, sizes: Sequence[int]) -> Tensor:
-        """values [words, input_dim], sizes[n] of them of language n, in order -> [words, dim]."""
+        """values [words, input_dim], of which sizes[n] are of language n, in order -> [words, dim]."""
         parts = torch.split(values, list(sizes))
         return torch.cat([layer(part) for layer, part in zip(self.layers, parts, strict=True)])
 
@@ -40,7 +40,7 @@ def by_language(layers: Sequence[Callable[..., Tensor]] | nn.ModuleList, runs: R
     """
     counts = [count for _, count in runs]
     if sum(counts) != len(rows[0]):
-        raise ValueError(f"runs give the language of {sum(counts)} of the {len(rows[0])} rows")
+        raise ValueError(f"runs have the language of {sum(counts)} rows, but there are {len(rows[0])} rows")
     if any(lang >= len(layers) for lang, _ in runs):
         raise UserError(
             f"got a sentence in a language that this model has no layer for (it has {len(layers)}); "

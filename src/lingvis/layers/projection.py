@@ -1,4 +1,4 @@
-"""The linear layer that both sides start from."""
+"""The linear layer of both sides."""
 
 from __future__ import annotations
 

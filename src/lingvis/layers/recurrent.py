@@ -16,8 +16,8 @@ class MaskedGRU(nn.Module):
     values [batch, length, input_dim], mask bool [batch, length] -> [batch, length, hidden]. Two directions
     are averaged (as in VSE-infinity), or concatenated with half the units each; padded outputs are zero. The result
     equals that of a packed `nn.GRU`, but packing copies the lengths to the host. Here the second direction is a
-    plain GRU over each sequence reversed within its own length: padding stays at the end, which a causal layer
-    reads last.
+    plain GRU over each sequence reversed within its length: padding stays at the end, where it cannot affect
+    earlier states.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class MaskedGRU(nn.Module):
 
 
 def reversal(mask: Tensor) -> Tensor:
-    """The source of each row of the flattened batch when every sequence is reversed within its length.
+    """The source row of each row of the flattened batch when every sequence is reversed within its length.
 
     mask bool [batch, length] -> int64 [batch * length]; padded positions keep their place.
     """

@@ -1,4 +1,4 @@
-"""Languages that a model learnt later: each has a word part of its own and shares the rest with the model.
+"""Languages added to a trained model: each has a separate word part and shares the rest with the model.
 
 RUN/added/LANG/ holds the files of its tokenizer, words.safetensors and config.json. The model itself does not change,
 so the embeddings of pictures and of other languages stay the same to the bit.
@@ -35,8 +35,8 @@ ADDED, WEIGHTS = "added", "words.safetensors"
 class AddedConfig(BaseModel):
     """config.json of an added language.
 
-    like: the language of the model whose layers it uses, where the model has one layer per language.
-    route, data, numbers: a record of how it was learnt, of the data, and of the measurements.
+    like: the language of the model whose layers are shared, if the model has one layer per language.
+    route, data, numbers: a record of the training, the data and the measurements.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,15 +51,15 @@ class AddedConfig(BaseModel):
 
 
 class Branch(nn.Module):
-    """Tokenised sentences -> pooled and projected vectors [B, dim], by its own words and the rest of a text side.
+    """Tokenised sentences -> pooled and projected vectors [B, dim], by separate words and the rest of a text side.
 
-    place: the number of the language whose layers it uses. dropout: that of word vectors in training.
+    place: the number of the language whose layers are shared. dropout: of word vectors in training.
     """
 
     def __init__(self, *, words: WordPart, text: TextSide, place: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.words, self.place, self.dropout = words, place, dropout
-        self._text = (text,)  # in a tuple, so that it is no submodule: its weights and mode stay its own
+        self._text = (text,)  # in a tuple, so that it is not a submodule: its weights and mode stay separate
 
     def forward(self, batch: TextBatch) -> Tensor:
         text = self._text[0]
@@ -81,11 +81,11 @@ class AddedLanguage:
 
     @property
     def values(self) -> int:
-        """Number of values that it adds to the model."""
+        """Number of values that the language adds to the model."""
         return sum(each.numel() for each in self.branch.parameters())
 
     def to(self, device: torch.device) -> AddedLanguage:
-        """Move its words to a device."""
+        """Move the word part to a device."""
         self.branch.to(device)
         return self
 
@@ -103,7 +103,7 @@ def make_words(part: Part, vocabulary: Vocabulary) -> WordPart:
 
 
 def write_added(run: Path, language: AddedLanguage) -> None:
-    """Write RUN/added/LANG; the caller makes RUN appear as a whole."""
+    """Write RUN/added/LANG; the caller writes RUN atomically."""
     folder = run / ADDED / language.config.lang
     folder.mkdir(parents=True)
     language.tokenizer.save(folder)
@@ -117,7 +117,7 @@ def write_added_config(run: Path, config: AddedConfig) -> None:
 
 
 def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -> AddedLanguage:
-    """Read what `write_added` wrote; languages: those the model was trained on, in the order of their numbers."""
+    """Read RUN/added/LANG; languages: of the model's training, in the order of their numbers."""
     folder = run / ADDED / lang
     with report_damage(str(folder / CONFIG)):
         config = AddedConfig.model_validate_json((folder / CONFIG).read_text(encoding="utf-8"))

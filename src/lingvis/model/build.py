@@ -41,7 +41,7 @@ MODEL_PARTS: dict[str, Registry[Any]] = {
 
 
 def model_problems(values: Mapping[str, Any]) -> list[str]:
-    """All problems of the parts of a model in the values of a recipe, one sentence each."""
+    """All problems with the model parts in a recipe's values, one sentence each."""
     problems = []
     for where, registry in MODEL_PARTS.items():
         provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
@@ -67,8 +67,8 @@ def build_model(
     """The dual encoder with weights drawn from `seed`.
 
     languages: the number of languages it is trained on.
-    folder: the model folder, when a trained model is loaded; the caller replaces the weights.
-    start: values that the words start from in training, such as word vectors, by the name of the constructor argument.
+    folder: the model folder if a trained model is loaded; the caller replaces the weights.
+    start: initial values of the words, such as word vectors, by the name of the constructor argument.
     """
     torch.manual_seed(seed)
     image, text = recipe.image, recipe.text
@@ -98,6 +98,6 @@ def build_model(
 
 
 def make_part(registry: Registry[type[T]], part: Part, **provided: Any) -> T:
-    """The part that a recipe names, with its options and those of the `provided` values that it takes."""
+    """Build the part that a recipe names, from its options and the `provided` values that its constructor takes."""
     factory = registry.get(part.name)
     return factory(**part.options, **accepted(factory, provided))

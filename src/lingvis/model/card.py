@@ -10,7 +10,7 @@ from lingvis.recipes.schema import Recipe
 
 
 def model_card(config: ModelConfig, recipe: Recipe) -> str:
-    """Markdown that describes a model that was just trained; results on a test split are in evaluation reports."""
+    """Markdown about a newly trained model; results on a test split are in evaluation reports."""
     features, counts, training, plan = config.features, config.parameters, config.training, recipe.training
     unit = "pictures" if plan.sampling.name == "images" else "captions"
     rows = {
@@ -36,12 +36,12 @@ def model_card(config: ModelConfig, recipe: Recipe) -> str:
 Use: `lingvis.load("path/to/{config.name}").encode_texts(["..."], lang="{config.languages[0]}")`.
 
 The model knows only what its training captions describe; measure it on a test split with `lingvis evaluate`.
-The terms of the training pictures and captions apply to the model: see where the dataset came from.
+The terms of the training pictures and captions apply to the model: see the source of the dataset.
 """
 
 
 def describe_sizes(counts: Mapping[str, int]) -> str:
-    """Parameters in training and at test time, counted as Burns et al. 2020 do: words that are looked up have none."""
+    """Parameters in training and at test time, counted as in Burns et al. 2020: looked-up words count as none."""
     table = f" and a table of {counts['table']:,} values for the words" if counts["table"] else ""
     return f"{counts['training']:,} parameters trained, {counts['test']:,} at test time{table}"
 
@@ -54,7 +54,7 @@ MEASURED = {
 
 
 def added_section(report: Mapping[str, Any]) -> str:
-    """The section of the card about a language that was added later."""
+    """The section of the card about an added language."""
     lang = report["lang"]
     routes = "\n".join(f"| {' | '.join(_cell(each) for each in row)} |" for row in route_rows(report))
     old = "\n".join(
@@ -97,7 +97,7 @@ def added_sentences(report: Mapping[str, Any]) -> list[str]:
 
 
 def route_rows(report: Mapping[str, Any]) -> list[list[Any]]:
-    """Route, mR, epoch, seconds and values of each route, or the reason why it could not be taken."""
+    """Route, mR, epoch, seconds and values of each route, or the reason why it was impossible."""
     keys = ("route", "mR", "epoch", "seconds", "values")
     return [
         [each["route"], f"not taken: {each['reason']}", "", "", ""]

@@ -76,7 +76,7 @@ class TextSide(nn.Module):
         return states
 
     def states(self, batch: TextBatch) -> TextStates:
-        """The same with all intermediate results; nothing is augmented, training does that before."""
+        """The same with all intermediate results; nothing is augmented here."""
         words = self.words(batch)
         states = self.encoder(words)
         is_word = batch.mask & ~torch.isin(batch.ids, self.special)
@@ -101,7 +101,7 @@ class DualEncoder(nn.Module):
     def encode_images(self, tokens: Tokens) -> Tensor:
         """[B, L, D] features -> embeddings to store and compare, float32 [B, dim].
 
-        With a similarity that does not compare pooled vectors: [B, L, dim], as it prepares them.
+        With a similarity of sets of vectors: [B, L, dim].
         """
         side = self.image(tokens) if self.similarity.pooled else self.image.vectors(tokens)
         return self.similarity.prepare_images(side)
@@ -118,10 +118,10 @@ class DualEncoder(nn.Module):
         return self.similarity.prepare_texts(side), states
 
     def parameter_counts(self) -> dict[str, int]:
-        """Number of values of each side, of the whole model, and of a deployed one.
+        """Number of values of each side, of the whole model, and of a deployed model.
 
-        test: without the words where their vectors are looked up in a table that was computed before, as Burns
-        et al. 2020 count. table: the number of values of that table, 0 where there is none.
+        test: without words whose vectors are looked up in a precomputed table, as in Burns et al. 2020. table:
+        the number of values of that table, or 0.
         """
         counts = {
             side: sum(p.numel() for p in module.parameters())

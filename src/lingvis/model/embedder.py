@@ -1,4 +1,4 @@
-"""A trained model in use: sentences and pictures -> embeddings. It reads nothing but its folder."""
+"""A trained model in use: sentences and pictures -> embeddings. It needs only its folder."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ BATCH = 256
 class Embedder:
     """A dual encoder with its tokenizer and the description of the features it was trained on.
 
-    trained: the languages that it was trained on together. added: those that it learnt later, each with a word part
-    of its own, which encodes the sentences of that language; all other sentences are encoded as before.
+    trained: the languages of the joint training. added: languages added later, each with a separate word part for
+    its sentences; sentences of other languages are encoded as before.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Embedder:
 
     @property
     def languages(self) -> list[str]:
-        """All languages: those trained together, then those added later."""
+        """All languages: first the jointly trained, then the added ones."""
         return [*self.trained, *self.added]
 
     @property
@@ -127,7 +127,7 @@ class Embedder:
             encoder = PictureEncoder(backbone, kind=self.features.kind, regions=self.features.region_mode)
             if self.features.preprocessing not in (None, encoder.preprocessing):
                 raise UserError(
-                    f"backbone {backbone.name} prepares pictures in another way than when model {self.name} was "
+                    f"backbone {backbone.name} prepares pictures differently from when model {self.name} was "
                     "trained; install the version of its package that the features were extracted with"
                 )
             self._backbone = backbone
@@ -144,7 +144,7 @@ class Embedder:
             )
         if not texts:
             return np.zeros((0, self.dim), np.float32)
-        # "": the model's own text side.
+        # "": the text side of the model.
         sides = [each if each in self.added else "" for each in langs]
         if len(set(sides)) == 1:
             return self._encode_texts(sides[0], texts, langs)
@@ -155,7 +155,7 @@ class Embedder:
         return emb
 
     def _encode_texts(self, side: str, texts: Sequence[str], langs: Sequence[str]) -> Floats:
-        """Sentences through the text side of an added language, or the model's own."""
+        """Encode sentences by the text side of an added language, or of the model."""
         if side:
             added = self.added[side]
             bank = added.bank(texts, self.device)
@@ -166,7 +166,7 @@ class Embedder:
         bank = TokenBank(
             tokenizer=self.tokenizer, texts=texts, langs=langs, languages=self.trained, device=self.device
         )
-        # Sort by length, so that there is little padding; where languages have layers of their own, by language first.
+        # Sort by length to reduce padding; with one layer per language, sort by language first.
         apart = bank.langs if self.tokenizer.vocabulary.blocks else np.zeros_like(bank.langs)
         order = np.lexsort((bank.rows.lengths, apart))
         return self._in_batches(order, lambda rows: self.model.encode_texts(bank.batch(rows)))
@@ -176,7 +176,7 @@ class Embedder:
     ) -> Floats:
         """Picture files -> float32 [pictures, dim], through the backbone that the model was trained on.
 
-        boxes: for a model of regions, the regions of each picture in pixels; by default the whole picture is one.
+        boxes: for a model of regions, the regions of each picture in pixels; by default the whole picture is one region.
         """
         if isinstance(paths, str | Path):
             raise UserError(

@@ -37,9 +37,9 @@ class DatasetReference(BaseModel):
 
 
 class TrainingSummary(BaseModel):
-    """How a model was trained; best_epoch and validation_mR are those of the weights that were kept.
+    """How a model was trained; best_epoch and validation_mR belong to the weights that were kept.
 
-    An untrained model, as measurements of speed use, has 0 steps.
+    An untrained model, used to measure speed, has 0 steps.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,12 +54,12 @@ class TrainingSummary(BaseModel):
 class ModelConfig(BaseModel):
     """config.json of a model folder.
 
-    model: the sections that the model is built from; loading checks these alone.
-    recipe: the whole recipe as it was trained. It is a record: no key of it is read to load the model.
-    languages: those it was trained on. added: those it learnt later, each in a folder of its own.
-    features: how the features of its pictures are made.
-    parameters: numbers of values, see `DualEncoder.parameter_counts`, and of those that were trained.
-    image_fingerprint: that of its image side, which collections are bound to.
+    model: the sections that the model is built from; only these are used to load
+    it. recipe: the whole recipe of the training, as a record. languages: of the joint training. added:
+    languages added later, each in a separate folder.
+    features: how the features of pictures are computed.
+    parameters: numbers of values, see `DualEncoder.parameter_counts`, and of trained values.
+    image_fingerprint: of the image side; a collection stores it too.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -100,7 +100,7 @@ class ModelConfig(BaseModel):
 
 
 def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 had the sections of the model in the recipe alone."""
+    """Convert format 1, in which only the recipe had the sections of the model."""
     recipe = values["recipe"]
     sections = {key: recipe[key] for key in ModelRecipe.model_fields if key in recipe}
     return {**values, "format": FORMAT, "model": sections}
@@ -114,7 +114,7 @@ def is_model_folder(folder: Path) -> bool:
 def write_model_folder(
     folder: Path, *, config: ModelConfig, model: DualEncoder, tokenizer: Tokenizer, card: str
 ) -> None:
-    """Write a model folder; config.json comes last, so that a folder that has one is complete."""
+    """Write a model folder; config.json comes last, so that a folder with this file is complete."""
     tokenizer.save(folder)
     model.text.words.save(folder)
     write_tensors(folder / WEIGHTS, model.state_dict())
@@ -141,7 +141,7 @@ def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
 
 @contextlib.contextmanager
 def report_damage(what: str) -> Iterator[None]:
-    """Turn errors that a damaged file of a model causes into one sentence."""
+    """Report errors caused by a damaged file as a UserError of one sentence."""
     try:
         yield
     except (KeyError, ValueError, TypeError, AttributeError, OSError) as error:

@@ -17,7 +17,7 @@ from lingvis.model.embedder import Embedder
 
 
 class StoredImages:
-    """Names of pictures -> their embeddings by `model`, from a store of the features it was trained on."""
+    """Names of pictures -> their embeddings by `model`, from stored features."""
 
     def __init__(self, model: Embedder, store: FeatureStore) -> None:
         check_features(model, store)
@@ -26,7 +26,7 @@ class StoredImages:
 
     @classmethod
     def open(cls, model: Embedder, dataset: Dataset) -> StoredImages:
-        """The features of the dataset that the model was trained on; raises with the command that makes them."""
+        """Open the dataset's features for a model; if missing, raises with the command that makes them."""
         folder = dataset.features_dir / model.features.name
         if not is_store(folder):
             raise UserError(
@@ -50,21 +50,21 @@ class StoredImages:
 
 
 def check_features(model: Embedder, store: FeatureStore) -> None:
-    """Raise if features were made in another way than those the model was trained on."""
+    """Raise if features were made differently from the features in training."""
     expected = model.features.model_dump(mode="json", exclude={"name"})
     stored = describe_features(store).model_dump(mode="json")
     for key, value in expected.items():
         if value != stored[key]:
             raise UserError(
                 f"model {model.name} was trained on features with {key} {value!r}, but {store.path} has "
-                f"{stored[key]!r}; rename or delete that folder, then {_how_to_get(model, store.path.parent.parent)}"
+                f"{stored[key]!r}; rename or delete this folder, then {_how_to_get(model, store.path.parent.parent)}"
             )
 
 
 def _how_to_get(model: Embedder, dataset: Path) -> str:
-    """The clause that says where the features of a model come from."""
+    """A clause for messages: how to get the features of a model."""
     features = model.features
-    if features.preprocessing is None:  # vectors that came with a dataset: no backbone here makes them
+    if features.preprocessing is None:  # vectors that came with a dataset: no backbone can make them
         return f"import the same {features.backbone} features into features/{features.name} of the dataset"
     command = extract_command(
         dataset,

@@ -14,10 +14,8 @@ from lingvis.new_language.starts import spells
 from lingvis.new_language.word_vectors import word_points
 from lingvis.text.segment import words as split
 
-MOST = (
-    3000  # glosses beside 1,000 captions; the first number tried, and 9,000 did not help Arabic on validation
-)
-SHORTEST = 3  # words: a gloss with fewer says nothing
+MOST = 3000  # for 1,000 captions; the first number tried, and 9,000 did not help Arabic on validation
+SHORTEST = 3  # words: a shorter gloss has too little content
 LIKE = 0.6  # lowest cosine of a word that replaces another: "dogs" is replaced by "dog"
 
 
@@ -26,7 +24,7 @@ def with_glosses(
 ) -> SentenceGroups:
     """Add a gloss to up to MOST pictures that have sentences in `pivot` but none in the new language.
 
-    Word order and grammar are those of the known language; the words and their contexts are learnt from glosses.
+    Word order and grammar come from the known language; the model learns words and their contexts from glosses.
     """
     described = set(part.groups)
     captions = {
@@ -52,9 +50,9 @@ def with_glosses(
 def _with_similar_words(
     translation: dict[str, str], needed: Iterable[str], embedder: Embedder, pivot: str
 ) -> dict[str, str]:
-    """Give words without a translation that of the most similar word by the model's word vectors, if similar enough.
+    """Translate words without a translation like the most similar word by the model's word vectors, if similar enough.
 
-    Nothing is added for a model that does not spell: it has one vector for all words it never saw.
+    Adds nothing for a model that does not spell, which has one vector for all unknown words.
     """
     known = [word for word in needed if word in translation]
     lacking = [word for word in needed if word not in translation]

@@ -1,4 +1,4 @@
-"""Sentences of a new language: which the language is learnt from, and which the best route is chosen by."""
+"""Sentences of a new language: some to learn from, others to choose the best route."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lingvis.data.dataset import Dataset
 from lingvis.data.rows import Row, TextRow
 from lingvis.errors import UserError, choices
 
-LEAST = 20  # sentences: a tenth of fewer is too little to choose by
-HELD_OUT = 10  # one of this number of pictures or pairs is held out where there is no validation
+LEAST = 20  # sentences: with fewer, a tenth is too small a validation set
+HELD_OUT = 10  # without a validation split, one of this number of pictures or pairs is held out
 MOST_HELD_OUT = 1000
 # Sentences in known languages per picture: the mean of their embeddings hardly changes with more.
 KNOWN_PER_GROUP = 6
@@ -26,7 +26,7 @@ KnownSentences = list[tuple[str, str]]
 class SentenceGroups:
     """Sentences of the new language in groups; a group is a picture, or a row without one (text only).
 
-    images: names of the pictures, which are the first groups. known: per group, its sentences in languages of the
+    images: names of the pictures, which are the first groups. known: per group, the sentences in languages of the
     model, as (language, text). texts[i] belongs to group groups[i].
     """
 
@@ -46,8 +46,8 @@ class SentenceGroups:
         return sum(bool(self.known[group]) for group in self.groups)
 
     def take(self, rows: Iterable[int]) -> SentenceGroups:
-        """Some of the sentences, with all pictures, which serve as negatives; rows without a picture that lost all
-        their sentences are dropped."""
+        """Select sentences and keep all pictures as negatives; text-only rows without a selected sentence are
+        dropped."""
         rows = list(rows)
         kept = sorted({self.groups[row] for row in rows if self.groups[row] >= len(self.images)})
         place = {group: number for number, group in enumerate(kept, start=len(self.images))}
@@ -61,10 +61,10 @@ class SentenceGroups:
 
 @dataclass(frozen=True, slots=True)
 class LanguageData:
-    """Sentences to learn from, and others to choose the best route and epoch by.
+    """Sentences to learn from, and others to choose the best route and epoch.
 
-    by: where `choose` comes from: "val" is the split of the dataset, "pictures" a part of train that was held out,
-    "pairs" sentences that were held out with their translations, where there is no picture.
+    by: the source of `choose`: "val" is the split of the dataset, "pictures" a held-out part of train, "pairs"
+    held-out sentences with their translations if there are no pictures.
     """
 
     lang: str
@@ -84,7 +84,7 @@ class LanguageData:
 def gather(
     dataset: Dataset, lang: str, known: Sequence[str], *, limit: int | None = None, seed: int = 0
 ) -> LanguageData:
-    """All sentences of `lang`; limit: learn from at most this number, first of all from those with a picture."""
+    """All sentences of `lang`; limit: learn from at most this number, sentences with a picture first."""
     learn = _pictured(dataset, "train", lang, known)
     for row in dataset.text_only():
         _add(learn, row, lang, known)
@@ -117,7 +117,7 @@ def gather(
 def _pictured(
     dataset: Dataset, split: str, lang: str, known: Sequence[str], *, all_pictures: bool = True
 ) -> SentenceGroups:
-    """Pictures of a split with their sentences; all_pictures: also those without a sentence in the language."""
+    """Pictures of a split with their sentences; all_pictures: include pictures without a sentence in the language."""
     part = SentenceGroups()
     for row in dataset.rows:
         if row.split == split and (all_pictures or _sentences(row, lang)):
@@ -137,9 +137,9 @@ def _add(part: SentenceGroups, row: Row | TextRow, lang: str, known: Sequence[st
 
 
 def _held_out(learn: SentenceGroups, order: Ints) -> tuple[SentenceGroups, SentenceGroups, str, Ints]:
-    """Hold out some groups, of pictures if there are any.
+    """Hold out some groups, with pictures if possible.
 
-    Returns the rest, the groups held out, their name, and `order` [sentences] without them, renumbered.
+    Returns the rest, the held-out groups, their name, and `order` [sentences] of the rest, renumbered.
     """
     groups = np.asarray(learn.groups)
     pictured = learn.pictured > 0
@@ -153,7 +153,7 @@ def _held_out(learn: SentenceGroups, order: Ints) -> tuple[SentenceGroups, Sente
     )  # bool [sentences]
     chosen = [int(row) for row in np.flatnonzero(out)]
     kept = np.flatnonzero(~out)
-    number = np.cumsum(~out) - 1  # of each sentence among those that stay
+    number = np.cumsum(~out) - 1  # of each sentence among the rest
     apart = sorted({learn.groups[row] for row in chosen})
     place = {group: at for at, group in enumerate(apart)}
     choose = SentenceGroups(
@@ -165,12 +165,12 @@ def _held_out(learn: SentenceGroups, order: Ints) -> tuple[SentenceGroups, Sente
     rest = learn.take(kept.tolist())
     if pictured:
         for group in apart:
-            rest.known[group] = []  # sentences about them in other languages are not learnt from either
+            rest.known[group] = []  # sentences about held-out pictures in other languages are not used either
     return rest, choose, "pictures" if pictured else "pairs", number[order[~out[order]]]
 
 
 def _sentences(row: Row | TextRow, lang: str) -> list[str]:
-    """Captions, and the parallel sentence, which is often one of them."""
+    """Captions and the parallel sentence, without repetition."""
     parallel = (row.parallel[lang],) if lang in row.parallel else ()
     return list(dict.fromkeys((*row.captions.get(lang, ()), *parallel)))
 

@@ -15,11 +15,11 @@ Dictionary = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class BilingualLexicon:
-    """Word translations from two sources: sentences with their translations, and a dictionary of the user.
+    """Word translations from two sources: sentences with their translations, and the user's dictionary.
 
-    induced: word of the new language -> words of the known one, from sentences. dictionary: the same from the user's
-    dictionary. reverse: its other direction, translations in the order of the file. counts: how often the sentences
-    use a word of the new language.
+    induced: word of the new language -> words of the known language, from sentences. dictionary: the same from the
+    user's dictionary. reverse: the other direction of the dictionary, in the order of the file. counts: frequency of
+    words of the new language in the sentences.
     """
 
     induced: Dictionary
@@ -29,15 +29,15 @@ class BilingualLexicon:
 
     @property
     def translations(self) -> dict[str, tuple[str, ...]]:
-        """Word of the new language -> words of the known one; sentences come before the dictionary, since they show
-        the meaning that a word has here."""
+        """Word of the new language -> words of the known language; sentences come before the dictionary, since they
+        show the meaning of a word in this dataset."""
         return {**self.dictionary, **self.induced}
 
     def into_new_language(self) -> dict[str, str]:
-        """Word of the known language -> one word of the new one.
+        """Word of the known language -> one word of the new language.
 
-        Sentences come before the dictionary. Of several words, the one that the sentences use most; of equals, the
-        first.
+        Sentences come before the dictionary. Of several words, the most frequent in the sentences is taken; in
+        case of a tie, the first.
         """
         chosen: dict[str, str] = {}
         for direction in (turned(self.induced), self.reverse):
@@ -54,7 +54,7 @@ def turned(dictionary: Dictionary) -> dict[str, tuple[str, ...]]:
 def find_lexicon(part: SentenceGroups, lang: str, pivot: str, dictionary: Dictionary) -> BilingualLexicon:
     """Word translations between `lang` and `pivot`; dictionary: between both languages, in either direction.
 
-    The side of the dictionary that covers more words of the sentences is taken for the new language.
+    The side of the dictionary with more words of the sentences counts as the new language.
     """
     from lingvis.text.alignment.induction import induce_dictionary
 
@@ -73,7 +73,7 @@ def find_lexicon(part: SentenceGroups, lang: str, pivot: str, dictionary: Dictio
 
 
 def _single_words(dictionary: Dictionary) -> dict[str, tuple[str, ...]]:
-    """The entries of one word on both sides: glosses are made word by word."""
+    """Entries with one word on both sides: glosses are made word by word."""
     pairs = ((word, other) for word, others in dictionary.items() for other in others)
     return collect((word, other) for word, other in pairs if " " not in word and " " not in other)
 

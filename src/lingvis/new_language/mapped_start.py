@@ -1,4 +1,4 @@
-"""A start from word vectors of the new language, mapped into the word space of the model (Translator, T2)."""
+"""Initial words from word vectors of the new language, mapped into the word space of the model (Translator, T2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lingvis.types import SpelledWords
 
 Floats = NDArray[np.float32]
 
-SMALL = 0.001  # initial spread of n-grams: those that no word has stay near zero
+SMALL = 0.001  # initial spread of n-grams: unused n-grams stay near zero
 FIT_RATE = 0.02
 FIT_STEPS = 300
 FIT_WORDS = 1024
@@ -49,10 +49,10 @@ def mapped_start(
     target: WordPoints,
     dictionary: Mapping[str, tuple[str, ...]],
 ) -> WordStart:
-    """N-grams fitted to the vectors of `source`, mapped so that the dictionary's words lie at their translations.
+    """N-grams fitted to the vectors of `source`, mapped so that words are close to their translations.
 
     The map is fitted on centred vectors of unit length; mapped vectors get the mean and the mean length of the model's
-    own word vectors.
+    word vectors.
     """
     from lingvis.text.alignment import fit_map, prepare
 
@@ -73,9 +73,9 @@ def mapped_start(
 def fit_ngrams(
     start: WordStart, words: Sequence[str], values: Floats, *, special: Mapping[int, Floats]
 ) -> None:
-    """Fit the n-grams of a start so that words have these vectors [words, dim]; special: the same for special tokens.
+    """Fit n-grams so that words have these vectors [words, dim]; special: the same for special tokens.
 
-    So a word without a vector gets one from words that look similar, and the word part needs no table of words.
+    So a word without a vector gets one from words with similar spelling, and the word part needs no table of words.
     """
     tokenizer = start.tokenizer
     letters = tokenizer.alphabet.spell(words, tokenizer.word_length)

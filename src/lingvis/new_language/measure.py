@@ -1,4 +1,4 @@
-"""mR of the sentences of a language: how well they find their pictures, or their translations."""
+"""mR of the sentences of a language, as queries for their pictures or their translations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float32]
 
 
 class RetrievalMeasure:
-    """Sentences of one language and the points [points, dim] that they belong to: sentence i to points[of[i]]."""
+    """Sentences of one language and points [points, dim]; sentence i belongs to points[of[i]]."""
 
     def __init__(self, texts: Sequence[str], lang: str, points: Floats, of: Sequence[int]) -> None:
         self.texts = list(texts)
@@ -27,7 +27,7 @@ class RetrievalMeasure:
 
     @property
     def shorter(self) -> RetrievalMeasure:
-        """The same with the first sentence of each point only: faster, and enough to choose by."""
+        """A measure with only the first sentence of each point: faster, and enough for choosing."""
         first = np.unique(self.of, return_index=True)[1]
         return RetrievalMeasure(
             [self.texts[row] for row in first], self.lang, self.points, self.of[first].tolist()
@@ -47,7 +47,7 @@ class RetrievalMeasure:
         return float(metrics.scores(ranks(scorer, self.of)).mR)
 
     def zero_shot(self, embedder: Embedder) -> float | None:
-        """mR before the language is learnt; None for a model without words for languages it never saw."""
+        """mR before the language is learnt; None for a model that cannot encode unknown languages."""
         try:
             return self.score(embedder)
         except UserError:

@@ -9,7 +9,7 @@ from typing import Any
 from lingvis.new_language.try_routes import RouteOutcome
 from lingvis.new_language.verify import ScoreChange
 
-# Keys of the JSON that the folder of the language keeps.
+# Keys of the JSON that are stored in the folder of the language.
 DATA = ("dataset", "dataset_sha256", "sentences", "with_picture", "with_translation", "seed")
 NUMBERS = (
     "routes",
@@ -26,13 +26,13 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddLanguageResult:
-    """A model with a new language: how it was learnt, and its scores.
+    """A model with a new language: its training and its scores.
 
-    model: name of the new model; base: name of the model that it extends. routes: outcomes of all routes; route: the
-    best one. sentences: number that was learnt from, with_picture and with_translation of them. measured_on: "val",
-    "pictures" or "pairs", see LanguageData. before, after: mR of the new language; before is None if the model had no
-    words for it. old: mR of all other languages; pictures_same, old_sentences_same: whether their embeddings are equal,
-    to the bit. values: number of weights that the language adds. parameters: of the whole model.
+    model: name of the new model; base: name of the extended model. routes: outcomes of all routes; route: the best
+    one. sentences: number used for training; with_picture, with_translation: of these. measured_on: "val",
+    "pictures" or "pairs", see LanguageData. before, after: mR of the new language; before is None if the model could
+    not encode it. old: mR of all other languages; pictures_same, old_sentences_same: whether embeddings are bitwise
+    equal. values: number of weights that the language adds. parameters: of the whole model.
     """
 
     model: str
@@ -59,7 +59,7 @@ class AddLanguageResult:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: `lingvis add-language --json` prints it."""
+        """The object that `lingvis add-language --json` prints."""
         values = {"from" if key == "base" else key: getattr(self, key) for key in self.__slots__}
         return values | {
             "routes": [outcome.as_json() for outcome in self.routes],
@@ -67,11 +67,11 @@ class AddLanguageResult:
         }
 
     def data(self) -> dict[str, Any]:
-        """The data that the language was learnt from, for its folder."""
+        """A record of the training data, for the folder of the language."""
         return _selected(self.as_json(), DATA)
 
     def numbers(self) -> dict[str, Any]:
-        """The measurements, for the folder of the language."""
+        """A record of the measurements, for the folder of the language."""
         return _selected(self.as_json(), NUMBERS)
 
 

@@ -1,4 +1,4 @@
-"""The routes to a new language: where its words start, and what they are trained towards."""
+"""The routes to a new language: the initial words, and the targets of training."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Obstacle = Callable[[Embedder, LanguageData], str]
 class Route:
     """One way to learn a language.
 
-    start: makes the words that training starts from. pictures, sentences: whether sentences are trained towards their
-    pictures, and towards known sentences. glosses: whether glosses are learnt too. obstacles: give the reason why the
+    start: makes the initial words. pictures, sentences: whether sentences are trained towards their pictures, and
+    towards known sentences. glosses: whether glosses are used too. obstacles: functions that return the reason why the
     route is impossible, or an empty string.
     """
 
@@ -47,21 +47,21 @@ def _no_translations(embedder: Embedder, data: LanguageData) -> str:
     return (
         ""
         if data.learn.paired
-        else f"no sentence in {data.lang} has one in a language of the model beside it"
+        else f"no sentence in {data.lang} has a translation in a language of the model"
     )
 
 
 def _no_meaning(embedder: Embedder, data: LanguageData) -> str:
     known = data.learn.paired or data.learn.pictured
-    return "" if known else "no sentence says what the others mean"
+    return "" if known else "no sentence has a picture or a translation"
 
 
 def _nothing_to_gloss(embedder: Embedder, data: LanguageData) -> str:
-    return "" if data.undescribed else "no picture is described in known languages alone"
+    return "" if data.undescribed else "no picture has sentences in known languages only"
 
 
 ROUTES = (
-    # The model's own letters, trained towards pictures.
+    # The model's letters, trained towards pictures.
     Route(
         name="characters",
         start=StartFactory.copied,
@@ -77,7 +77,7 @@ ROUTES = (
         sentences=True,
         obstacles=(_no_meaning,),
     ),
-    # The model's own letters, trained towards translations.
+    # The model's letters, trained towards translations.
     Route(
         name="distilled",
         start=StartFactory.copied,

@@ -1,4 +1,4 @@
-"""Add a language to a trained model; everything that the model knows stays unchanged."""
+"""Add a language to a trained model; all existing weights stay unchanged."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def add_language(
     seed: int = 0,
     device: str | None = None,
 ) -> AddLanguageResult:
-    """Write the model folder `run` with one more language to `out`, which appears when it is complete.
+    """Copy the model folder `run` with one more language to `out`, which is written atomically.
 
-    lang: the new language, a code such as cs. dataset: a dataset folder with captions in it, or with sentences and
-    their translations. route: use this route only; by default all are tried and the best is kept. captions: learn from
-    at most this number of sentences. vectors: word vectors of the language, a file or a folder of stored vectors; by
-    default they are trained on its sentences. dictionary: a file with word translations between the language and
-    `pivot`, in either direction. pivot: the language of the model that words and sentences are compared with; by
-    default the one with most translations. seed: draws sentences and batches.
+    lang: the new language, a code such as cs. dataset: a dataset folder with captions in this language, or with
+    sentences and their translations. route: use this route only; by default all are tried and the best is kept.
+    captions: learn from at most this number of sentences. vectors: word vectors of the language, a file or a folder
+    of stored vectors; by default they are trained on its sentences. dictionary: a file with word translations between
+    the language and `pivot`, in either direction. pivot: the language of the model to compare words and sentences
+    with; by default the language with most translations. seed: of the drawn sentences and batches.
     """
     began = time.monotonic()
     source = Path(run)
@@ -126,7 +126,7 @@ def _write_model(
     name: str,
     like: Embedder,
 ) -> Embedder:
-    """Write a copy of a model folder with one more language, and load it: scores are measured on the files."""
+    """Write a copy of a model folder with one more language and load it, to measure the written files."""
     shutil.copytree(source, folder, dirs_exist_ok=True)
     write_added(folder, language)
     changed = config.model_copy(update={"name": name, "added": [*config.added, language.config.lang]})
@@ -146,14 +146,14 @@ def _write_result(folder: Path, language: AddedLanguage, result: AddLanguageResu
 
 
 def _check_folders(source: Path, lang: str, target: Path) -> ModelConfig:
-    """The config of the model; raises for mistakes that are found without loading it."""
+    """Return the config of the model; raises for mistakes that can be detected without loading it."""
     if not LANGUAGE_CODE.fullmatch(lang):
         raise UserError(f"bad language code {lang!r}; use BCP-47 such as cs, pt-BR or zh-Hant")
     config = ModelConfig.read(source)
     if target.exists():
-        raise UserError(f"out exists already: {target}; choose another folder, nothing there was touched")
+        raise UserError(f"out exists already: {target}; choose another folder (nothing in it was changed)")
     if source.resolve() in target.resolve().parents:
-        raise UserError(f"out, {target}, lies in the model that is copied, {source}; choose a folder outside")
+        raise UserError(f"out, {target}, is inside the model folder {source}; choose a folder outside it")
     return config
 
 
@@ -161,8 +161,8 @@ def _check_model(embedder: Embedder, lang: str, pivot: str | None) -> None:
     """Raise for a language that cannot be added to this model, and for a wrong pivot."""
     if lang in embedder.languages:
         raise UserError(
-            f"model {embedder.name} knows {lang} already; it knows: {choices(embedder.languages)}. To learn it again, start "
-            "from the model without it"
+            f"model {embedder.name} already has {lang}; its languages: {choices(embedder.languages)}. To learn it again, "
+            "start from the model without it"
         )
     if not embedder.pooled:
         raise UserError(
@@ -181,7 +181,7 @@ def _open(embedder: Embedder, lang: str, path: Path) -> tuple[Dataset, StoredIma
     text_only = path.is_dir() and without_pictures.text_only_file is not None
     if text_only and not list(path.glob("captions.jsonl*")):
         return without_pictures, None
-    captions_file(path)  # raises if this is no dataset
+    captions_file(path)  # raises if this is not a dataset
     dataset = Dataset.open(path)
     if not any(row.captions.get(lang) or row.parallel.get(lang) for row in dataset.rows):
         return dataset, None
@@ -192,7 +192,7 @@ def _open(embedder: Embedder, lang: str, path: Path) -> tuple[Dataset, StoredIma
 def _points(
     embedder: Embedder, stored: StoredImages | None, data: LanguageData
 ) -> tuple[Floats, RetrievalMeasure]:
-    """Embeddings of the pictures to learn from [images, dim], and the measure of the sentences to choose by."""
+    """Embeddings of the training pictures [images, dim], and the measure on the sentences held out."""
     image_emb = np.zeros((0, embedder.dim), np.float32)
     if stored is not None and data.learn.pictured:
         image_emb = stored.encode(data.learn.images)
@@ -205,9 +205,9 @@ def _points(
 
 
 def _temperature(recipe: Mapping[str, Any]) -> float:
-    """The temperature of the model's own objective if it is fixed; otherwise 0.05.
+    """The temperature of the model's objective if it is fixed; otherwise 0.05.
 
-    recipe: as the model folder has it; earlier versions had one objective outside the terms.
+    recipe: as stored in the model folder; earlier versions had one objective outside the terms.
     """
     terms = recipe.get("terms", {}).values()
     matching = [term["objective"] for term in terms if term["name"] == "matching" and term["weight"]]

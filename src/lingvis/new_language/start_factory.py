@@ -1,4 +1,4 @@
-"""Makes the word parts that the routes to a language start from, and shares what several routes need."""
+"""Makes the initial word parts of the routes to a language, and shares data between routes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from lingvis.recipes.schema import ModelRecipe
 from lingvis.text.dictionaries import read_dictionary
 from lingvis.text.segment import words as split
 
-# Words of the known language beside those of the dictionary: neighbours, which the map keeps away from.
+# Words of the known language besides the dictionary's: neighbours that the map should avoid.
 FREQUENT = 5000
-# Fresh n-grams start with this share of the spread of the model's word vectors: n-grams that no sentence has keep their
-# initial vectors, which should add little to a new word.
+# Fresh n-grams start with this share of the spread of the model's word vectors: n-grams outside the sentences keep
+# their initial vectors, which should add little to a new word.
 QUIET = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalResources:
-    """Files that the user may give: word vectors, a dictionary, and the language of the model on its other side."""
+    """Optional files of the user: word vectors, a dictionary, and the model's language on its other side."""
 
     vectors: Path | None = None
     dictionary: Path | None = None
@@ -59,7 +59,7 @@ class StartFactory:
         self._dictionary = read_dictionary(path) if path is not None else {}
 
     def copied(self) -> WordStart:
-        """The model's own words, or fresh n-grams for a model that does not spell."""
+        """A copy of the model's words, or fresh n-grams for a model that does not spell."""
         if not spells(self._embedder):
             return self.fresh()
         return copied_start(self._embedder, self._recipe, self._data.learn.texts, self._data.lang)
@@ -105,7 +105,7 @@ class StartFactory:
         return fresh_start(texts, self._data.lang, dim=values.shape[1], scale=QUIET * float(values.std()))
 
     def _points(self, more: Sequence[str]) -> WordPoints:
-        """The vectors of words of the known language: the frequent ones of its sentences, and `more`."""
+        """The vectors of words of the known language: frequent words of its sentences, and `more`."""
         sentences = (text for known in self._data.learn.known for lang, text in known if lang == self.pivot)
         counts = Counter(word for text in sentences for word in split(text, self.pivot))
         frequent = [word for word, _ in counts.most_common(FREQUENT)]
@@ -118,7 +118,7 @@ class StartFactory:
 
 
 def most_translated(data: LanguageData, languages: Sequence[str]) -> str:
-    """The language of the model with most sentences in the groups of the new one; of equals, the first."""
+    """The language of the model with most sentences in the groups of the new language; in case of a tie, the first."""
     counts = Counter(
         lang for group in data.learn.groups for lang in {lang for lang, _ in data.learn.known[group]}
     )

@@ -1,4 +1,4 @@
-"""Word parts that a new language starts from: a copy of the model's own, or fresh n-grams."""
+"""Initial word parts of a new language: a copy of the model's words, or fresh n-grams."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def spells(embedder: Embedder) -> bool:
 
 
 def copied_start(embedder: Embedder, recipe: ModelRecipe, texts: Sequence[str], lang: str) -> WordStart:
-    """A copy of the words of a model that spells, extended by the letters that are new in the sentences.
+    """A copy of the words of a model that spells, extended by new letters of the sentences.
 
-    Weights of letters are rows of a tensor: those of new letters keep their random initial values.
+    Weights of letters are rows of a tensor: rows of new letters keep their random initial values.
     """
     parts = _spelling_parts(embedder)
     if parts is None:
         raise ValueError("the model does not spell its words")
     tokenizer = parts[0].extended(texts, [lang] * len(texts))
     words = make_words(recipe.text.words, tokenizer.vocabulary)
-    assert isinstance(words, SpelledWordPart)  # as in the model, whose recipe it is
+    assert isinstance(words, SpelledWordPart)  # as in the model of this recipe
     state = words.state_dict()
     for name, value in parts[1].state_dict().items():
         if value.ndim:
-            state[name][: len(value)] = value  # rows of new letters come after these
+            state[name][: len(value)] = value  # rows of new letters come after
         else:
             state[name].copy_(value)
     return WordStart(recipe.text.tokenizer, recipe.text.words, tokenizer, words)

@@ -21,11 +21,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Points in the model's space that sentences belong to.
+    """The target points of sentences in the model's space.
 
     values: [points, dim], prepared for the model's similarity. of: int64 [sentences], the point of each sentence, -1
     for none. near: whether a sentence is also pulled to its point, not only ranked above other points: true for
-    points of other sentences; pictures lie in a part of the space of their own.
+    points of other sentences, false for pictures, which are in a separate part of the space.
     """
 
     values: Tensor
@@ -35,7 +35,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class TargetedSentences:
-    """Sentences of the new language with their targets: pictures, and known sentences; None where there are none."""
+    """Sentences of the new language with their targets: pictures, and known sentences, each None if there are none."""
 
     part: SentenceGroups
     pictures: Targets | None
@@ -43,17 +43,17 @@ class TargetedSentences:
 
     @classmethod
     def find(cls, embedder: Embedder, part: SentenceGroups, image_emb: Floats) -> TargetedSentences:
-        """image_emb: of the pictures of `part`, [images, dim]; empty where no picture has a sentence."""
+        """Find the targets of all sentences. image_emb: of the pictures of `part`, [images, dim]; may be empty."""
         return cls(part, _picture_targets(embedder, part, image_emb), _sentence_targets(embedder, part))
 
     def chosen(self, *, pictures: bool, sentences: bool) -> list[Targets]:
-        """The targets of these kinds that there are."""
+        """The existing targets of the requested kinds."""
         targets = (self.pictures if pictures else None, self.sentences if sentences else None)
         return [target for target in targets if target is not None]
 
 
 def known_points(embedder: Embedder, part: SentenceGroups) -> tuple[Floats, Ints]:
-    """Mean embedding of the known sentences of each group that has some, and a sentence of the new language.
+    """Mean embedding of the known sentences of each group with a sentence in the new language.
 
     Unit vectors [points, dim], and the point of each sentence [sentences], -1 for none.
     """
@@ -69,7 +69,7 @@ def known_points(embedder: Embedder, part: SentenceGroups) -> tuple[Floats, Ints
 
 
 def _sentence_targets(embedder: Embedder, part: SentenceGroups) -> Targets | None:
-    """Embeddings of the known sentences, which mean the same."""
+    """Embeddings of known sentences with the same meaning."""
     if not part.paired:
         return None
     points, of = known_points(embedder, part)
@@ -77,7 +77,7 @@ def _sentence_targets(embedder: Embedder, part: SentenceGroups) -> Targets | Non
 
 
 def _picture_targets(embedder: Embedder, part: SentenceGroups, image_emb: Floats) -> Targets | None:
-    """All pictures; those that no sentence describes are negatives.
+    """All pictures as points; pictures without a sentence are negatives.
 
     Without image embeddings, glosses of pictures learn from known sentences only.
     """

@@ -37,8 +37,8 @@ class TeachingPlan:
     """How to train a new language; values were chosen on validation.
 
     An epoch is a pass over the sentences, but at most `steps` batches. patience: stop after this number of epochs
-    without a better score. lr: of the words, falling to zero along a cosine. dropout: of word vectors; drop: share of
-    the n-grams of a word that is left out. temperature: of the contrastive loss.
+    without a better score. lr: of the words, with a cosine schedule to zero. dropout: of word vectors; drop: share of
+    a word's n-grams to leave out. temperature: of the contrastive loss.
     """
 
     epochs: int = 12
@@ -55,7 +55,7 @@ class TeachingPlan:
 class TeachingTask(Task):
     """The words of a new language; the rest of the model passes gradients through and stays unchanged.
 
-    Each target adds a contrastive loss over all of its points, and 1 - cosine where sentences are pulled to them.
+    Each target adds a contrastive loss over all of its points, and 1 - cosine if its sentences are pulled to their points.
     Batch norms keep the statistics of the many words that the model was trained on.
     """
 
@@ -75,7 +75,9 @@ class TeachingTask(Task):
         self.augment = augment
         self._bank = bank
         self._targets = targets
-        self._encoder = (model,)  # in a tuple it is no submodule: neither its weights nor its mode change
+        self._encoder = (
+            model,
+        )  # in a tuple, so that it is not a submodule: neither its weights nor its mode change
         self._objective = Contrastive(temperature=temperature)
 
     def train(self, mode: bool = True) -> TeachingTask:
@@ -114,7 +116,7 @@ class LengthSampler(Sampler):
     """Batches of sentences of similar lengths, at most `steps` per epoch; a smaller batch may be left over.
 
     Shuffled sentences are cut into stretches of BUCKET batches, each stretch is sorted by length, and the batches are
-    shuffled: a sentence meets other sentences in every epoch.
+    shuffled: a sentence has other neighbours in every epoch.
     """
 
     def __init__(self, lengths: Ints, *, size: int, steps: int) -> None:
@@ -151,7 +153,7 @@ def teach(
     plan: TeachingPlan,
     advance: Callable[[int], None],
 ) -> TrainingState:
-    """Train the words and leave them as they were in the epoch with the highest `measure`, the start included.
+    """Train the words and restore the epoch with the highest `measure`; the initial words count as an epoch.
 
     advance: called with 1 after every epoch.
     """
@@ -189,9 +191,9 @@ def teach(
 
 @contextlib.contextmanager
 def _frozen(model: DualEncoder) -> Iterator[None]:
-    """The model without gradients of its own, while gradients pass through its recurrent layers.
+    """Freeze the model's weights, while gradients pass through its recurrent layers.
 
-    On a GPU a recurrent layer passes gradients in training mode only; the mode changes nothing else in it.
+    On a GPU a recurrent layer passes gradients in training mode only; the mode has no other effect on it.
     """
     before = {parameter: parameter.requires_grad for parameter in model.parameters()}
     recurrent = [layer for layer in model.modules() if isinstance(layer, nn.RNNBase)]

@@ -34,7 +34,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class RouteOutcome:
-    """The language as a route learnt it, with its mR, or the reason why the route was impossible."""
+    """The language that a route learnt, with its mR, or the reason why the route was impossible."""
 
     route: str
     language: AddedLanguage | None = None
@@ -44,7 +44,7 @@ class RouteOutcome:
     reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """For the report."""
+        """The values for the report."""
         if self.language is None:
             return {"route": self.route, "reason": self.reason}
         return {
@@ -82,7 +82,7 @@ def try_routes(
 
 
 def best_outcome(outcomes: Sequence[RouteOutcome]) -> RouteOutcome:
-    """The outcome of highest mR; of equals, the first."""
+    """The outcome with the highest mR; in case of a tie, the first."""
     learnt = [outcome for outcome in outcomes if outcome.language is not None]
     if not learnt:
         reasons = "; ".join(f"{outcome.route}: {outcome.reason}" for outcome in outcomes)
@@ -126,11 +126,11 @@ class _RouteTrials:
     def _obstacle(self, route: Route) -> str:
         reason = route.obstacle(self._embedder, self._data)
         if not reason and route.glosses and len(self._starts.glossed.texts) == len(self._data.learn.texts):
-            return "no sentence can be put together word by word"
+            return "no sentence can be translated word by word"
         return reason
 
     def _language(self, route: Route, start: WordStart, plan: TeachingPlan) -> AddedLanguage:
-        """The language as it is before training; it uses the layers of the pivot language."""
+        """The language before training, with the layers of the pivot language."""
         embedder = self._embedder
         numbered = embedder.tokenizer.vocabulary.languages or embedder.trained
         start.words.drop = plan.drop

@@ -1,4 +1,4 @@
-"""Proof that existing languages and image embeddings did not change."""
+"""Verify that embeddings of existing languages and pictures did not change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ScoreChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """old: mR of each existing language; the others say whether all numbers of the embeddings are equal."""
+    """old: mR of each existing language; the other fields: whether embeddings are bitwise equal."""
 
     old: Mapping[str, ScoreChange]
     pictures_same: bool
@@ -38,7 +38,7 @@ class Comparison:
 class ExistingEmbeddings:
     """Embeddings of validation pictures and of their first captions in every language of a model.
 
-    They are made before a language is added, and compared with those of the new model.
+    They are computed before a language is added, and compared with the embeddings by the new model.
     """
 
     def __init__(self, embedder: Embedder, stored: StoredImages | None, dataset: Dataset) -> None:

@@ -1,4 +1,4 @@
-"""Vectors of words of a known language, as a model has them."""
+"""Vectors of words of a known language in a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WordPoints:
 
 
 def word_points(embedder: Embedder, words: Sequence[str], lang: str) -> WordPoints:
-    """The vectors of words without context: each word is read as a sentence of its own."""
+    """The vectors of words without context: each word is encoded as a sentence."""
     text = embedder.model.text
     bank = TokenBank(
         tokenizer=embedder.tokenizer,

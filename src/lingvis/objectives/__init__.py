@@ -1,7 +1,7 @@
 """Stage 6, objectives: scores and positives -> a scalar that training minimises.
 
-Registered in `OBJECTIVES` under the names recipes use. In a score matrix an entry of minus infinity that is not
-positive takes no part: it is nobody's negative.
+Registered in `OBJECTIVES` under the names recipes use. A non-positive entry of minus infinity in a score matrix
+is ignored: it is not a negative.
 """
 
 from __future__ import annotations

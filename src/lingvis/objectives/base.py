@@ -16,7 +16,7 @@ BEGINNING = Clock()
 class Objective(nn.Module, RecipePart, ABC):
     """Scores and positives -> a scalar that training minimises.
 
-    An entry of minus infinity that is not positive takes no part: it is no sentence's and no picture's negative.
+    A non-positive entry of minus infinity is ignored: it is not a negative of its row or column.
     """
 
     @abstractmethod

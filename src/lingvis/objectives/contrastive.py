@@ -13,7 +13,7 @@ from lingvis.errors import UserError
 from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.types import Clock
 
-# A learned temperature stays between these.
+# Bounds of a learned temperature.
 LOWEST, HIGHEST = 0.005, 1.0
 
 
@@ -51,9 +51,9 @@ class Contrastive(Objective):
 
     def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
         absent = scores.isneginf()
-        # Minus infinity would give a learned temperature a gradient that is no number.
+        # Minus infinity would make the gradient of a learned temperature NaN.
         logits = scores.masked_fill(absent, 0.0) / self.temperature
-        # Finite: the sum over a row of nothing but minus infinity has no gradient.
+        # Finite: the sum over a row that is all minus infinity has no gradient.
         negatives = logits.masked_fill(positives | absent, torch.finfo(logits.dtype).min)
         in_row = F.softplus(negatives.logsumexp(dim=1, keepdim=True) - logits)
         in_column = F.softplus(negatives.logsumexp(dim=0, keepdim=True) - logits)
@@ -62,5 +62,5 @@ class Contrastive(Objective):
 
 
 def _position(temperature: float) -> Tensor:
-    """The argument of the sigmoid that gives this temperature."""
+    """The argument of the sigmoid for this temperature."""
     return torch.tensor(math.log(temperature / LOWEST) / math.log(HIGHEST / LOWEST)).logit()

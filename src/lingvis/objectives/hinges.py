@@ -11,8 +11,8 @@ def hinge_sums(scores: Tensor, positives: Tensor, negatives: Tensor, margin: flo
 
     scores [R, C], positives bool [R, C], negatives [R, K] with minus infinity for absent ones -> [R].
 
-    A pair counts when n + margin > p, so the sum is that of each raised negative times the number of positives
-    below it, less that of each positive times the number of raised negatives above it. The numbers come from
+    A pair counts when n + margin > p, so the sum is: every raised negative times the number of positives below
+    it, minus every positive times the number of raised negatives above it. The numbers come from
     sorted rows: the [R, C, K] differences are never built, and nothing waits for the device. They are constant
     between the kinks of the hinges, so the gradient is exact without passing through them.
     """

@@ -17,12 +17,12 @@ from lingvis.types import Clock
 class TopTriplet(Objective):
     """Mean over positive pairs (i, t) of the mean hinge against the `hardest` top-scoring negatives.
 
-    scores [I, T], positives bool [I, T] -> scalar. The picture as query meets the negatives of its row, the
-    sentence those of its column: [margin + s(negative) - s(i, t)]+, times `image_weight` and `text_weight`.
+    scores [I, T], positives bool [I, T] -> scalar. A picture as query has the negatives of its row, a
+    sentence the negatives of its column: [margin + s(negative) - s(i, t)]+, times `image_weight` and `text_weight`.
     With fewer negatives than `hardest`, the mean is over all of them. Also known as top-K hard negative mining.
 
-    Burns et al. 2020, Eq. 1 and 3: margin 0.05, 10 hardest, and lambda_1 = 1.5, which stands at the sentence as
-    query in Eq. 3; MULE's reference (Kim et al. 2020) puts it at the picture.
+    Burns et al. 2020, Eq. 1 and 3: margin 0.05, 10 hardest, and lambda_1 = 1.5, which Eq. 3 applies to the
+    sentence as query and MULE's code (Kim et al. 2020) to the picture.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ class Pooler(RecipePart, nn.Module, ABC):
     """Pools the valid vectors of each row into one."""
 
     def output_dim(self, input_dim: int) -> int:
-        """Length of a pooled vector; poolers that concatenate several make it longer."""
+        """Length of a pooled vector; longer for poolers that concatenate several vectors."""
         return input_dim
 
     @abstractmethod

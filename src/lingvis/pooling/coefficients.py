@@ -1,6 +1,6 @@
 """Coefficient generators: (set size, rank) -> the weight of the k-th largest value.
 
-A generator is a position code and a decoder; the choices are those of VSE-infinity's supplement, section 2.3.
+A generator is a position code and a decoder; the choices are from VSE-infinity's supplement, section 2.3.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class MLPDecoder(nn.Module):
 class InterpolatedScores(nn.Module):
     """A learned curve of `knots` scores, stretched over the set by linear interpolation (as FSPool does).
 
-    mask [n, size], valid positions first -> scores [n, size, outputs]. A set of one takes the first knot.
+    mask [n, size], valid positions first -> scores [n, size, outputs]. A set of one uses the first knot.
     """
 
     def __init__(self, *, knots: int, outputs: int) -> None:
@@ -124,7 +124,7 @@ class Coefficients(nn.Module):
     """Weights of the sorted values of a set: position code -> decoder -> softmax(score / temperature).
 
     lengths int64 [n], size -> [n, outputs, size]; the weights of a set sum to one and are zero past its length.
-    outputs: 1, or the number of dimensions where each has weights of its own. feature_dim: above 0, the sorted
+    outputs: 1, or the number of dimensions for separate weights per dimension. feature_dim: above 0, the sorted
     features [n, size, feature_dim] are concatenated to the position code. The decoder `interpolate` uses the index
     alone.
     """

@@ -25,12 +25,12 @@ RIDGE = 1e-4
 
 @POOLERS.register("gpo", "generalized pooling: learned weights on the sorted values of each dimension")
 class GPO(Pooler):
-    """Sort each dimension in descending order, then weigh the k-th largest by a learned theta_k(n).
+    """Sort each dimension in descending order, then weight the k-th largest by a learned theta_k(n).
 
     [batch, length, dim] -> [batch, dim]. Chen et al., "Learning the Best Pooling Strategy for Visual Semantic
     Embedding": pooled_d = sum_k theta_k max_k(x_d), theta = softmax(g(k, n) / temperature). `position`,
     `decoder`, `per_dimension` and `feature_conditioned` are the variants of its supplement (the last two need
-    `dim`); their defaults are the paper's. `start`: the initial weights, which the paper does not define: leaning to
+    `dim`); the defaults are from the paper. `start`: the initial weights, which the paper does not define: leaning to
     the larger values, as the mean, or random; they are always random when conditioned on features. The weights depend
     on the size n of the set alone, so they are computed once per size, not per set, except when conditioned on
     features.
@@ -82,7 +82,7 @@ class GPO(Pooler):
         size = ordered.shape[-1]
         if self.feature_conditioned:
             return self._coefficients(lengths, size, ordered.transpose(1, 2))
-        if torch.compiler.is_compiling():  # no branch on sizes: they stay dynamic in an exported graph
+        if torch.compiler.is_compiling():  # no branch on sizes, which stay dynamic in an exported graph
             return self._coefficients(lengths, size)
         if self._keeps(size):
             if size not in self._kept:

@@ -1,4 +1,4 @@
-"""Context-aware attention: several heads weigh each vector by its fit to the mean of all."""
+"""Context-aware attention: several heads weight each vector by its similarity to the mean of all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AttentionHeads(Pooler):
 
     Huang et al. 2019, Eq. 1: the weight of vector i in head k is softmax over i of temperature * a_ik, with
     a_ik = tanh(P_k mean)^T tanh(Q_k v_i), the mean over the valid vectors, and P_k, Q_k linear maps [hidden, dim].
-    The paper gives no temperature: with 1 a trained head uses a single region; 0.05 is about 1 / sqrt(hidden).
+    The paper has no temperature: with 1 a trained head uses a single region; 0.05 is about 1 / sqrt(hidden).
     """
 
     def __init__(

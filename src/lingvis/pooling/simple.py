@@ -32,7 +32,7 @@ class Max(Pooler):
 
 @POOLERS.register("kmax", "the mean of the k largest values of each dimension")
 class KMax(Pooler):
-    """Mean of the `k` largest valid values of each dimension, or of all where fewer are valid.
+    """Mean of the `k` largest valid values of each dimension, or of all if fewer are valid.
 
     [batch, length, dim] -> [batch, dim].
     """

@@ -1,4 +1,4 @@
-"""Sorting of each feature of a set by itself: the hot spot of generalized pooling."""
+"""Sorting of each feature of a set separately: the hot spot of generalized pooling."""
 
 from __future__ import annotations
 

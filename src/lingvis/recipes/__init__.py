@@ -1,1 +1,1 @@
-"""Recipes: their schema, their text and the check of their options."""
+"""Recipes: TOML text and overrides -> a checked recipe."""

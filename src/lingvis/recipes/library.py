@@ -1,4 +1,4 @@
-"""The text of recipes: those of the package, or a file."""
+"""The text of recipes, from the package or from a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lingvis.errors import UserError, choices
 
 
 def recipe_names() -> list[str]:
-    """The names of the recipes of the package."""
+    """The names of the built-in recipes."""
     files = (resources.files("lingvis.recipes") / "shipped").iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 

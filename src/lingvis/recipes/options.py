@@ -38,7 +38,7 @@ def part_problems(
     provided: Sequence[str] = (),
     ignored: Sequence[str] = (),
 ) -> list[str]:
-    """The problems of the part at `where`, by the constructor that is registered under its name.
+    """The problems of the part at `where`, checked against the constructor registered under its name.
 
     provided: arguments that come from the builder. ignored: keys that do not belong to the constructor. The schema
     reports parts that are missing or have no name.
@@ -80,6 +80,6 @@ def _options_model(factory: Callable[..., object], provided: frozenset[str]) -> 
 
 
 def accepted(factory: Callable[..., object], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that a constructor has arguments for."""
+    """The values that a constructor accepts as arguments."""
     parameters = inspect.signature(factory).parameters
     return {name: value for name, value in values.items() if name in parameters}

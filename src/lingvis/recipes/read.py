@@ -12,7 +12,7 @@ from lingvis.errors import UserError
 from lingvis.recipes.schema import Recipe
 from lingvis.strict import explain
 
-# Sections that are parts or consist of them.
+# Sections that are parts or contain parts.
 PARTS = ("image", "text", "similarity", "pseudo", "terms", "pretraining")
 
 
@@ -26,14 +26,14 @@ def parse_recipe(
 ) -> Recipe:
     """TOML text and `section.key=value` overrides -> a recipe; raises with all problems at once.
 
-    `check` looks at the options of every part, `rules` at how parts of a recipe without other problems fit together:
-    both know the registered parts, which belong to later stages.
+    `check` validates the options of every part, `rules` how the parts fit together in a recipe without other
+    problems. Both are arguments because the registered parts belong to later stages.
     """
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{origin} is not valid TOML: {error}") from error
-    # Names of parts first, then their options, in whatever order they were given.
+    # Names of parts first, then their options, whatever the order of the overrides.
     for override in sorted(overrides, key=lambda text: not text.partition("=")[0].strip().endswith(".name")):
         _apply(values, override)
     problems = []
@@ -60,7 +60,7 @@ def lookup(values: Mapping[str, Any], where: str) -> Any:
 
 
 def _apply(values: dict[str, Any], override: str) -> None:
-    """Set the value that an override names."""
+    """Apply one override."""
     key, sign, text = override.partition("=")
     path = key.strip().split(".")
     if not sign or not all(path):

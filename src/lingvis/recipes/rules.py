@@ -1,4 +1,4 @@
-"""Rules between the parts of a recipe, each beside the part that asks for something."""
+"""Rules between the parts of a recipe; each part states its requirements."""
 
 from __future__ import annotations
 

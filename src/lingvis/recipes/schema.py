@@ -1,4 +1,4 @@
-"""The recipe schema: one complete file that says how a model is built and trained."""
+"""The recipe schema: one complete file describes how a model is built and trained."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TermPart(Part):
 
 def _each_once(names: list[str]) -> list[str]:
     if len(set(names)) < len(names):
-        raise PydanticCustomError("repeated", "a language is named twice; name each once")
+        raise PydanticCustomError("repeated", "a language is repeated; name each once")
     return names
 
 
@@ -50,7 +50,7 @@ class DataSection(_Section):
     vectors: str = ""
     """Name of the stored word vectors, for word parts that start from them."""
     text_only: bool = False
-    """Whether sentences without a picture take part."""
+    """Whether to use text-only sentences (sentences without a picture)."""
     captions: Annotated[int, Field(ge=0)] = 0
     """Number of training captions to learn from, drawn by training.seed; 0 = all."""
     images: Annotated[float, Field(gt=0, le=1)] = 1.0
@@ -60,7 +60,7 @@ class DataSection(_Section):
     annotated: str = ""
     """File that names the annotated images, one per line, instead of a share of them."""
     annotated_languages: Annotated[list[str], AfterValidator(_each_once)] = []
-    """Languages whose captions are learnt from; [] = all. The other languages are learnt from sentences without a
+    """Languages with human captions in training; [] = all. The other languages are learnt from sentences without a
     picture and, where they have a table of labels, from pseudo captions; validation measures all languages."""
 
 
@@ -70,19 +70,19 @@ class StartSection(_Section):
     run: str = ""
     """Its model folder."""
     parts: list[str] = []
-    """Prefixes of parameter names, such as "image" or "text.encoder", whose weights and buffers are taken from it;
-    all others start as they do without it."""
+    """Prefixes of parameter names, such as "image" or "text.encoder", whose weights and buffers are copied from
+    it; all others are initialised as usual."""
 
 
 class ImageSection(_Section):
     """Stored vectors -> augment -> encoder -> pooling."""
 
     augment: Part
-    """Change of the sets of vectors in training."""
+    """Augmentation of the sets of vectors in training."""
     encoder: Part
     """Stored vectors -> vectors of the joint space."""
     pooling: Part
-    """The vectors of a picture -> one."""
+    """The vectors of a picture -> one vector."""
 
 
 class TextSection(_Section):
@@ -91,13 +91,13 @@ class TextSection(_Section):
     tokenizer: Part
     """Sentences -> token ids."""
     augment: Part
-    """Change of the words in training."""
+    """Augmentation of the words in training."""
     words: Part
     """Token ids -> word vectors without context."""
     encoder: Part
     """Word vectors -> vectors in context."""
     pooling: Part
-    """The vectors of a sentence -> one."""
+    """The vectors of a sentence -> one vector."""
     head: Part
     """The pooled vector -> the joint space."""
 
@@ -136,16 +136,16 @@ class TrainingSection(_Section):
     patience: Annotated[int, Field(ge=0)] = 0
     """Stop after this number of epochs without a better validation; 0 = never."""
     batch_size: Annotated[int, Field(gt=1)]
-    """Captions or images per batch, as the sampling counts."""
+    """Captions or images per batch, depending on the sampling."""
     sampling: Part
-    """Which captions meet in a batch."""
+    """Which captions form a batch."""
     clip: Annotated[float, Field(ge=0)]
     """Largest norm of the gradient; 0 = no limit."""
     precision: Literal["auto", "float32", "tf32", "bfloat16"]
     """Number type of the computation; auto: bfloat16 where the GPU supports it, float32 elsewhere."""
     graphs: bool
-    """Whether to replay recorded CUDA graphs on a GPU; parts that read values on the host, as transformers do,
-    cannot be recorded."""
+    """Whether to replay recorded CUDA graphs on a GPU; parts that read values on the host, such as
+    transformers, cannot be recorded."""
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     """Seed of all random numbers."""
     checkpoint_seconds: Annotated[float, Field(ge=0)]
@@ -153,7 +153,7 @@ class TrainingSection(_Section):
 
 
 class ModelRecipe(_Section):
-    """The sections that a model is built from; loading a trained model reads no others."""
+    """The sections that a model is built from; loading a trained model reads only these."""
 
     image: ImageSection
     text: TextSection
@@ -184,5 +184,5 @@ class Recipe(ModelRecipe):
 
     @property
     def model(self) -> ModelRecipe:
-        """The sections that the model is built from, without the others."""
+        """Only the sections that the model is built from."""
         return ModelRecipe(image=self.image, text=self.text, similarity=self.similarity)

@@ -14,7 +14,7 @@ from lingvis.registry import Registry
 class Similarity(RecipePart, nn.Module, ABC):
     """Scores every picture against every sentence.
 
-    indexable: whether a score is the inner product of two embeddings, so that a nearest-neighbour index serves it.
+    indexable: whether a score is the inner product of two embeddings, so that a nearest-neighbour index can be used.
     pooled: whether it compares one vector per row; otherwise it prepares the Tokens of each side.
     """
 
@@ -23,7 +23,7 @@ class Similarity(RecipePart, nn.Module, ABC):
 
     @abstractmethod
     def prepare_images(self, side: Any) -> Tensor:
-        """Pooled vectors [B, dim] or, where `pooled` is false, Tokens -> float32 embeddings to store and compare."""
+        """Pooled vectors [B, dim] or, if `pooled` is false, Tokens -> float32 embeddings to store and compare."""
 
     def prepare_texts(self, side: Any) -> Tensor:
         """The same for sentences."""

@@ -25,15 +25,15 @@ SHORTEST = 1e-6  # of an attended vector: keeps the cosine and its gradient fini
 class CrossAttention(Similarity):
     """image_emb [I, R, D], text_emb [T, W, D], both prepared -> scores [I, T]. Lee et al. 2018, section 3.1.
 
-    direction t2i: each word is a query and attends to the regions (Eq. 7 to 9); i2t: each region attends to the words
-    (Eq. 1 to 6). Negative cosines become 0, cosines are normalised over the queries, and the weights are a softmax of
-    lambda1 times these over the context. The score is the mean, or a LogSumExp with lambda2, of the cosine of each
-    query with its attended vector. The authors' program keeps a tenth of negative cosines; here they become 0, as in
-    the paper.
+    direction t2i: each word is a query and attends to the regions (Eq. 7 to 9); i2t: each region attends to the
+    words (Eq. 1 to 6). Negative cosines become 0, cosines are normalised over the queries, and the weights are a
+    softmax over the context of lambda1 times the normalised cosines. The score is the mean, or a LogSumExp with
+    lambda2, of the cosine of each query with its attended vector. The authors' code keeps a tenth of negative
+    cosines; here they become 0, as in the paper.
 
     A prepared side holds unit vectors, and zeros at padded positions. block: the largest number of pairs of a region
-    and a word that are compared at once; a training step of several blocks computes each again for its gradient
-    instead of keeping all of them.
+    and a word to compare at once; in training with several blocks, each block is computed again for its
+    gradient, to save memory.
     """
 
     indexable = False
@@ -54,7 +54,7 @@ class CrossAttention(Similarity):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """It compares all vectors of both sides: nothing may pool them, and no term may ask for one per sentence."""
+        """All vectors of both sides are compared: no part may pool them, and no term may need one vector per sentence."""
         plain = {
             "image.pooling.name": (recipe.image.pooling.name, "mean"),
             "text.pooling.name": (recipe.text.pooling.name, "mean"),

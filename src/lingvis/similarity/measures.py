@@ -10,7 +10,7 @@ from lingvis.bounds import Count
 from lingvis.similarity.base import SIMILARITIES, Similarity
 
 
-@SIMILARITIES.register("cosine", "inner product of unit vectors; serves a nearest-neighbour index")
+@SIMILARITIES.register("cosine", "inner product of unit vectors; works with a nearest-neighbour index")
 class Cosine(Similarity):
     """image_emb [I, D], text_emb [T, D], both prepared -> scores [I, T]."""
 
@@ -25,12 +25,12 @@ class Cosine(Similarity):
         return image_emb @ text_emb.T
 
 
-@SIMILARITIES.register("order", "order embedding: a sentence lies above the pictures it describes")
+@SIMILARITIES.register("order", "order embedding: a sentence is above the pictures it describes")
 class Order(Similarity):
     """scores[i, t] = -||max(0, text_t - image_i)||, Vendrov et al. 2016, as used by VSE++'s order variant.
 
-    Embeddings are absolute values of unit vectors. rows: number of pictures that are compared at once, which bounds the
-    memory of the differences [rows, T, D].
+    Embeddings are absolute values of unit vectors. rows: number of pictures to compare at once, which bounds the memory
+    of the differences [rows, T, D].
     """
 
     indexable = False

@@ -1,4 +1,4 @@
-"""Suggest pictures to annotate next: typical ones of every kind, first those that a model is unsure of."""
+"""Suggest pictures to annotate next: typical pictures of every kind, the most uncertain for a model first."""
 
 from lingvis.suggestion.choose import Choice, choose
 from lingvis.suggestion.clusters import cluster

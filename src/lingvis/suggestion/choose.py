@@ -17,7 +17,7 @@ MOST_KINDS = 2000  # more take long to compute, and hardly differ
 class Choice:
     """A row to annotate, and why.
 
-    alike: number of rows of its kind, itself included; annotated: number of them known or chosen before it;
+    alike: number of rows of its kind, including itself; annotated: number of these that are known or were chosen before;
     typicality: at most 1.
     """
 
@@ -57,7 +57,7 @@ def choose(
     while len(chosen) < count and groups:
         covered = {cell: int(taken[rows].sum()) for cell, rows in groups.items()}
         least = min(covered.values())
-        # Clusters with the fewest annotated pictures first, of those the largest.
+        # Clusters with the fewest annotated pictures first, then the largest.
         turn = sorted(
             (cell for cell in groups if covered[cell] == least), key=lambda cell: -len(groups[cell])
         )
@@ -80,7 +80,7 @@ def _groups(members: Ints) -> dict[int, Ints]:
 
 
 def _typicality(unit: Floats, rows: Ints, cluster_rows: Ints) -> Floats:
-    """Mean cosine of each row to its nearest neighbours in the cluster, itself left out; 1 for a cluster of one."""
+    """Mean cosine of each row to its nearest neighbours in the cluster, excluding itself; 1 for a cluster of one."""
     if len(cluster_rows) == 1:
         return np.ones(len(rows), np.float32)
     scores = unit[rows] @ unit[cluster_rows].T

@@ -19,7 +19,7 @@ def cluster(vectors: Floats, count: int, *, seed: int, device: str = "cpu") -> t
     """The cluster of each vector [n], and the centres [count, dim], unit vectors.
 
     Centres start at vectors far from one another (k-means++) and move until no vector changes its
-    cluster, for at most ROUNDS rounds. An empty cluster takes the vector that fits its own cluster worst.
+    cluster, for at most ROUNDS rounds. An empty cluster gets the vector that is farthest from its centre.
     """
     values = F.normalize(torch.from_numpy(vectors).to(device), dim=1)
     centres = _start(values, count, np.random.default_rng(seed))
@@ -39,7 +39,7 @@ def cluster(vectors: Floats, count: int, *, seed: int, device: str = "cpu") -> t
 
 def _start(values: Tensor, count: int, generator: np.random.Generator) -> Tensor:
     """Greedy k-means++: candidates are drawn with probability proportional to the squared distance to the nearest
-    centre so far, and the one that leaves the smallest sum of distances becomes the next."""
+    centre so far, and the candidate with the smallest sum of remaining distances becomes the next centre."""
     chosen = [int(generator.integers(len(values)))]
     far = _distances(values, chosen).squeeze(1)
     tries = 2 + round(math.log(count))
@@ -55,11 +55,11 @@ def _start(values: Tensor, count: int, generator: np.random.Generator) -> Tensor
 
 
 def _distances(values: Tensor, rows: list[int]) -> Tensor:
-    """Squared distances of unit vectors to some of them, [n, rows]."""
+    """Squared distances of unit vectors to the given rows, [n, rows]."""
     return (2 - 2 * values @ values[rows].T).clamp(min=0)
 
 
 def _nearest(values: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
-    """The nearest centre of each vector, and how near it is."""
-    found = [(part @ centres.T).max(dim=1) for part in values.split(BLOCK)]  # type: ignore[no-untyped-call]
-    return torch.cat([each.indices for each in found]), torch.cat([each.values for each in found])
+    """The nearest centre of each vector, and its cosine."""
+    nearest = [(part @ centres.T).max(dim=1) for part in values.split(BLOCK)]  # type: ignore[no-untyped-call]
+    return torch.cat([part.indices for part in nearest]), torch.cat([part.values for part in nearest])

@@ -9,7 +9,7 @@ from lingvis.data.images import thumbnail_uri
 from lingvis.files import write_text
 from lingvis.suggestion.result import Suggestion, Suggestions
 
-# The page loads nothing from anywhere, and the browser enforces it.
+# The page loads nothing from the network, and the browser enforces it.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 STYLE = """:root { color-scheme: light dark; }
 body { margin: 0 auto; max-width: 1080px; padding: 24px 20px 64px; font: 15px/1.45 system-ui, sans-serif; }
@@ -61,6 +61,6 @@ def _tile(number: int, suggestion: Suggestion, images: Path) -> str:
 
 
 def _picture(file: Path, name: str) -> str:
-    """The thumbnail; an empty square where there is no picture to read."""
+    """The thumbnail, or an empty square if there is no picture file."""
     source = thumbnail_uri(file)
     return '<span class="none"></span>' if source is None else f'<img alt="{name}" src="{source}">'

@@ -21,7 +21,7 @@ class Suggestion:
     def reason(self) -> str:
         """The reason in words."""
         if self.alike == 1:
-            kind = "no other picture is like it"
+            kind = "no other picture is similar"
         else:
             kind = (
                 f"one of {self.alike} alike, {self.annotated or 'none'} of them annotated or suggested before"

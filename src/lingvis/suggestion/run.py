@@ -30,9 +30,9 @@ def suggest(
     """Suggest pictures of split train without captions (in `lang`, if given) to annotate next, best first.
 
     dataset: a dataset folder with features. count: number of pictures; all candidates if there are fewer.
-    features: name of the stored features that similarity is measured on; by default the model's, or the only ones.
-    model: a model folder or an opened model; of similar pictures, those that it is less sure of come first.
-    seed: starts the grouping of the pictures. device: cpu or cuda.
+    features: name of the stored features that similarity is measured on; by default the model's features, or the
+    only ones. model: a model folder or an opened model; among similar pictures, the most uncertain for the model come first.
+    seed: of the clustering. device: cpu or cuda.
     """
     if count < 1:
         raise UserError(f"`count` must be at least 1, got {count}")
@@ -108,7 +108,7 @@ def _uncertainty(stored: StoredImages, dataset: Dataset, images: list[str], lang
         )
     if lang is not None and lang not in model.languages:
         raise UserError(
-            f"model {model.name} does not know {lang}; it knows: {choices(model.languages)}; give another `model`, "
+            f"model {model.name} was not trained on {lang}, only on {choices(model.languages)}; give another `model`, "
             "or none"
         )
     captions = [

@@ -1,4 +1,4 @@
-"""The uncertainty of a model about a picture: how little the best known caption stands out."""
+"""The uncertainty of a model about a picture: how little its best caption stands out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ BLOCK = 256  # pictures compared with all captions at once
 
 
 def standing_out(pictures: int, scores: Callable[[slice], Floats]) -> Floats:
-    """How far each picture's best caption lies above the mean of all, in standard deviations, [pictures].
+    """How far the score of each picture's best caption is above the mean, in standard deviations, [pictures].
 
-    scores: of a slice of the pictures with every known caption, [pictures, captions]. A picture like the described ones
-    has a caption that fits; one of a new kind has none, or many that fit a little. Unlike an entropy this needs
+    scores: of a slice of the pictures with every known caption, [pictures, captions]. A picture similar to annotated
+    ones has a fitting caption; a picture of a new kind has none, or many that fit a little. Unlike an entropy this needs
     no temperature, and unlike the distance to the second best it is not disturbed by pictures with five captions.
     """
     standing = np.empty(pictures, np.float32)

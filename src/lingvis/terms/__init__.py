@@ -1,4 +1,4 @@
-"""Stage 7, terms of the loss: a step -> a scalar. Registered in `TERMS` under the names recipes use."""
+"""Stage 7, terms of the loss: a step -> a scalar. `TERMS` registers them under the names that recipes use."""
 
 from __future__ import annotations
 

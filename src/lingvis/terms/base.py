@@ -35,7 +35,7 @@ class Columns:
     """Facts about the sentences of a step, kept on the host: choosing by them never waits for the device.
 
     groups int64 [T]: equal for sentences about one picture; langs int64 [T]: language numbers; origin int8 [T].
-    Sentences of one language stand together.
+    Sentences are grouped by language.
     """
 
     groups: NDArray[np.int64]
@@ -50,9 +50,9 @@ class Columns:
 class Views:
     """Sentences at two levels of the text side, whole or with some words hidden.
 
-    words: vectors without context [T, L, word dim], that of the mask token where a word is hidden; word_average:
-    their mean over the words that are not hidden [T, word dim]; sentence_average: the mean of the states of those
-    words, projected [T, dim]; sentence: pooled and projected [T, dim].
+    words: vectors without context [T, L, word dim], with the mask token's vector for a hidden word; word_average:
+    their mean over the words that are not hidden [T, word dim]; sentence_average: the mean of the states of the
+    same words, projected [T, dim]; sentence: pooled and projected [T, dim].
     """
 
     words: Tokens
@@ -72,7 +72,7 @@ class Rereading:
 
 @dataclass(frozen=True)
 class Step:
-    """One encoded batch: everything a term of the loss may look at.
+    """One encoded batch: the input of every term of the loss.
 
     image_emb float32 [I, D] and text_emb float32 [T, D]: prepared for `similarity`; word_average float32 [T, W]: mean
     word vectors; positives bool [I, T]; groups and langs int64 [T]: as in `columns`, on the device. reread(p): the same
@@ -144,14 +144,14 @@ class Term(nn.Module, RecipePart, ABC):
 
     @property
     def rereads(self) -> bool:
-        """Whether it encodes the sentences again; such a step cannot be recorded as a CUDA graph."""
+        """Whether the term encodes the sentences again; such a step cannot be recorded as a CUDA graph."""
         return False
 
     @abstractmethod
     def forward(self, step: Step) -> Tensor: ...
 
     def blind(self, step: Step) -> Tensor | None:
-        """The value for a model that maps everything to one point; None where that says nothing about a collapse."""
+        """The value for a model that maps everything to one point; None if it does not indicate a collapse."""
         return None
 
 

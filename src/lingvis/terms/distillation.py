@@ -15,14 +15,12 @@ from lingvis.terms.base import TERMS, Origin, Step, Term
 TEACHER_SCORES = "teacher_scores"  # the pair values of a step that this term learns from
 
 
-@TERMS.register(
-    "distillation", "scores of pseudo captions like those of teachers, softmax in both directions"
-)
+@TERMS.register("distillation", "the model scores pseudo captions as teachers do, softmax in both directions")
 class Distillation(Term):
-    """Mean over rows and columns of the cross entropy between the teachers' softmax of s / tau and the model's own.
+    """Mean over rows and columns of the cross entropy between the softmax of s / tau of the teachers and of the model.
 
-    Also known as knowledge distillation or soft targets. Hinton et al. 2015, between the sentences of a picture and
-    between the pictures of a sentence in place of classes.
+    Also known as knowledge distillation or soft targets. Hinton et al. 2015, with the sentences of a picture and
+    the pictures of a sentence in place of classes.
     """
 
     compares_pictures: ClassVar[bool] = True
@@ -38,7 +36,7 @@ class Distillation(Term):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """Only teachers give scores to learn from."""
+        """Pseudo captions must come from teachers."""
         for name, term in recipe.terms.items():
             if term.name == "distillation" and term.weight and recipe.pseudo.name != "teachers":
                 yield (
@@ -59,7 +57,7 @@ class Distillation(Term):
 
 
 def soft_cross_entropy(scores: Tensor, targets: Tensor, temperature: float) -> Tensor:
-    """scores, targets [I, T] -> scalar; a row or column of nothing but minus infinity in `scores` does not count."""
+    """scores, targets [I, T] -> scalar; a row or column of `scores` that is all minus infinity does not count."""
     absent = scores.isneginf()
     lowest = torch.finfo(scores.dtype).min
     predicted, expected = (

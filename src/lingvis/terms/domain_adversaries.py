@@ -1,4 +1,4 @@
-"""A3VSE's discriminators: an embedding must not show which of four domains it comes from."""
+"""A3VSE's discriminators: an embedding must not reveal which of four domains it comes from."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class DomainAdversaries(Term):
 
     Domains: pictures with human captions (image) and those captions (text), pictures without (image_only) and their
     pseudo captions (pseudo). Value: sum over pairs of weight * l, l = -mean log D(a) - mean log(1 - D(b)), the
-    binary cross entropy of Huang et al. 2019, Eq. 4 with its sign turned: the paper's discriminators maximise, ours
-    are trained by the same descent as everything else, and gradient reversal makes the encoders do the opposite.
+    binary cross entropy of Huang et al. 2019, Eq. 4 with the opposite sign: the paper's discriminators maximise,
+    these minimise like the rest of the loss, and gradient reversal makes the encoders do the opposite.
     Eq. 5 to 8: `intra` (0.2 for pictures, 0.1 for sentences), `cross` (0.5, 0.5), `transitive` (0.3, 0.3); a weight
-    of 0 leaves a discriminator out. Each is a perceptron with one hidden layer: the paper does not say.
+    of 0 leaves a discriminator out. Each is a perceptron with one hidden layer (not specified in the paper).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Gradient reversal: layers before an adversary learn the opposite of what the adversary learns."""
+"""Gradient reversal: layers before an adversary learn the opposite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lingvis.types import Clock
 
 
 def reverse_gradient(values: Tensor, strength: float) -> Tensor:
-    """The same values; the gradient times minus `strength` (Ganin and Lempitsky 2015)."""
+    """Return the values unchanged; multiply their gradient by -`strength` (Ganin and Lempitsky 2015)."""
     reversed_: Tensor = _ReverseGradient.apply(values, strength)  # type: ignore[no-untyped-call]
     return reversed_
 

@@ -18,8 +18,8 @@ class LanguageAdversary(Term):
     """Cross entropy of a linear language classifier on the average word vector, behind a gradient reversal.
 
     The classifier learns to distinguish the languages; the layers before it receive the opposite gradient times
-    lambda = 2 / (1 + exp(-eta p)) - 1, p the share of `total_steps` that is done.
-    Ganin and Lempitsky 2015; Kim et al. 2020, whose reference scales by lambda twice: here it is once.
+    lambda = 2 / (1 + exp(-eta p)) - 1, with p the completed share of `total_steps`.
+    Ganin and Lempitsky 2015; Kim et al. 2020, whose code multiplies by lambda twice; here it is applied once.
     """
 
     def __init__(self, *, word_dim: int, language_count: int, total_steps: int, eta: Positive = 10.0) -> None:

@@ -1,4 +1,4 @@
-"""Masked cross-language modelling: one sentence's words help to restore those hidden in another language."""
+"""Masked cross-language modelling: a sentence helps to restore the hidden words of its translation."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Ints = NDArray[np.int64]
 class MaskedCrossLanguage(Term):
     """|| l2(Sm_i + S'_i) - l2(S_i) || + the same for j, for the sentences of every two languages i < j.
 
-    Of several sentences of one language about a picture the first takes part; a picture without a sentence in one of
-    two languages does not count for that pair. p: the share of words that `hide_words` hides.
+    Of several sentences of one language about a picture, the first is used; a picture that lacks a sentence in one
+    of two languages does not count for that pair. p: the share of words that `hide_words` hides.
 
-    Burns et al. 2020, Eq. 2: (S'_i, S'_j) = FC(concat(Sm_i, Sm_j)), the FC shared by all language pairs. S is, each
-    with an FC of its own, the average and the recurrent representation (supplement 7.4) before and behind
-    the multimodal model (Sec. 3.3). Averages leave the hidden words out, recurrent ones read the mask token in
-    their place; the recurrent one of words is the last state of an LSTM and a linear layer, both used here only.
-    The paper leaves open how the parts are summed and whether S_i is a fixed target: here it is the mean over
-    pictures, language pairs and representations, and S_i is learnt too.
+    Burns et al. 2020, Eq. 2: (S'_i, S'_j) = FC(concat(Sm_i, Sm_j)), with one FC for all language pairs. S is the
+    average and the recurrent representation (supplement 7.4) before and after the multimodal model (Sec.
+    3.3), each with a separate FC. Averages leave hidden words out, recurrent representations have the mask token
+    in their place; the recurrent representation of words is the last state of an LSTM and a linear layer, both
+    used here only. The paper does not specify how the parts are summed and whether S_i is a fixed target: here it
+    is the mean over pictures, language pairs and representations, and S_i is learnt too.
     """
 
     def __init__(self, *, word_dim: int, dim: int, language_count: int, p: Share = 0.2) -> None:
@@ -45,7 +45,7 @@ class MaskedCrossLanguage(Term):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """It hides words of every sentence in a batch, which pseudo captions cannot join."""
+        """Pseudo captions cannot be in the batch: the term hides words of every sentence."""
         if recipe.pseudo.name != "none":
             yield (
                 f"pseudo.name is {recipe.pseudo.name}, but term masked_pairs hides words of human captions in every "
@@ -54,7 +54,7 @@ class MaskedCrossLanguage(Term):
 
     @property
     def rereads(self) -> bool:
-        """It needs the sentences with words hidden."""
+        """True: the term needs the sentences with words hidden."""
         return True
 
     def forward(self, step: Step) -> Tensor:
@@ -86,7 +86,7 @@ class _Restore(nn.Module):
         self.missing = nn.Linear(2 * dim, 2 * dim)
 
     def forward(self, masked: Tensor, whole: Tensor, first: Tensor, second: Tensor) -> Tensor:
-        # Each half of the layer is applied once to every sentence, not once to every pair it is in.
+        # Each half of the layer is applied once per sentence, not once per pair.
         left, right = self.missing.weight.chunk(2, dim=1)
         both = F.linear(masked, left, self.missing.bias)[:, first] + F.linear(masked, right)[:, second]
         target = F.normalize(whole, dim=-1)
@@ -105,7 +105,7 @@ def first_rows(columns: Columns, language_count: int) -> Ints:
     """Row of the first sentence about each picture in each language, -1 where there is none, [pictures, languages]."""
     groups, places = np.unique(columns.groups, return_inverse=True)
     rows = np.full((len(groups), language_count), -1, np.int64)
-    backwards = np.arange(len(columns.groups))[::-1]  # of several, the one written last stays
+    backwards = np.arange(len(columns.groups))[::-1]  # of several rows, the last one assigned stays
     rows[places[backwards], columns.langs[backwards]] = backwards
     return rows
 
@@ -114,7 +114,7 @@ def hide_words(ids: Tensor, mask: Tensor, special: Tensor, p: float) -> Tensor:
     """Which words to hide, bool [T, L]: each with probability `p`, never special tokens, never all of a sentence.
 
     ids int64 [T, L], mask bool [T, L], special int64 [S], all on one device. The word with the highest draw
-    stays: where every word is drawn it is the one left over, and a sentence of one word hides none.
+    always stays visible: a sentence never loses all words, and a one-word sentence none.
     """
     words = mask & ~torch.isin(ids, special)
     draws = torch.rand(ids.shape, device=ids.device)

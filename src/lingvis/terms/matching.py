@@ -18,12 +18,12 @@ from lingvis.terms.base import AUTHORED, TERMS, Origin, Step, Term
 
 @TERMS.register("matching", "an objective between pictures and their sentences")
 class Matching(Term):
-    """Sum over languages, where these are kept apart, of objective(scores, positives).
+    """objective(scores, positives), summed over languages if `languages_apart`.
 
-    of: the sentences that take part, human captions or pseudo captions. languages_apart: each language has its own
-    sentences as negatives (Burns et al. 2020, Eq. 3; the paper does not say whether languages are summed or
+    of: the sentences to use, human captions or pseudo captions. languages_apart: negatives come from the same
+    language (Burns et al. 2020, Eq. 3; the paper does not say whether languages are summed or
     averaged: with the mean, terms between sentences weigh so much that MULE and SMALR do not learn). hidden: the
-    share of words that is hidden first (SMALR, section 3.2: masked sentences enter the multimodal loss too).
+    share of words to hide first (SMALR, section 3.2: masked sentences enter the multimodal loss too).
 
     A picture or a sentence without a positive is no negative either.
     """
@@ -87,7 +87,7 @@ class Matching(Term):
 
     @torch.no_grad()
     def blind(self, step: Step) -> Tensor | None:
-        """The value if all scores were equal, of whole human captions."""
+        """The value for equal scores; None for pseudo captions or hidden words."""
         if self.hidden or self.of != "human":
             return None
         part = self._sentences(step)

@@ -12,13 +12,13 @@ from lingvis.objectives.base import Objective
 from lingvis.terms.base import AUTHORED, TERMS, Step, Term
 
 
-@TERMS.register("pairs", "sentences about one picture lie closer than others, by an objective of its own")
+@TERMS.register("pairs", "sentences about one picture are closer than others, with a separate objective")
 class SentencePairs(Term):
-    """An objective over the cosine of every two sentences that persons wrote; 0 where no two belong together.
+    """An objective over the cosine of every two sentences written by people; 0 if no two belong together.
 
-    Positive are two sentences about one picture whose languages are the same, different, or either; negatives are
-    sentences about other pictures under the same condition. Each pair counts once, with both of its sentences as
-    queries in turn. on: the sentence embedding, or the average of the word vectors.
+    Positives are two sentences about one picture whose languages are the same, different, or either; negatives
+    are sentences about other pictures under the same condition. Each pair counts once, with each of the two as
+    query. on: the sentence embedding, or the average of the word vectors.
 
     Caption-caption loss of Wehrmann et al. 2019 (different); neighbourhood constraints of Wang et al. 2018
     (same) and, across languages on both representations, of Kim et al. 2020 and Burns et al. 2020, Sec. 3.3.
@@ -41,14 +41,14 @@ class SentencePairs(Term):
         vectors = step.text_emb if self.on == "sentence" else F.normalize(step.word_average, dim=-1)
         together = _equal(step.groups)
         compared = self._compared(step.langs)
-        # The upper triangle: the other half says the same again.
+        # The upper triangle: the matrix is symmetric.
         positives = (together & compared).triu(diagonal=1)
         scores = (vectors @ vectors.T).masked_fill(~(positives | (compared & ~together)), -torch.inf)
         loss: Tensor = self.objective(scores, positives, step.clock)
         return loss
 
     def _compared(self, langs: Tensor) -> Tensor:
-        """Which two sentences meet at all, bool [T, T]."""
+        """Which pairs of sentences are compared, bool [T, T]."""
         same = _equal(langs)
         if self.languages == "any":
             return torch.ones_like(same)

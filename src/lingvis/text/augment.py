@@ -41,8 +41,8 @@ class ChangeWords(TextAugment):
     word of the vocabulary, and the rest are deleted (Chen et al. 2021: 0.2, 0.5 and 0.1).
 
     Special tokens are never picked, and a sentence never becomes empty. Deleted words leave no gap: the others move up,
-    so that valid tokens still come first. Where words are spelled the vocabulary has no end, and the random word is any
-    of the batch.
+    so that valid tokens still come first. With a tokenizer that spells, the vocabulary is open, and the random word is
+    any word of the batch.
     """
 
     special: Tensor
@@ -52,7 +52,7 @@ class ChangeWords(TextAugment):
         super().__init__()
         if masked + replaced > 1:
             raise UserError(
-                f"text.augment masks {masked} and replaces {replaced} of the picked words; give at most 1 in all"
+                f"text.augment masks {masked} and replaces {replaced} of the picked words; the sum must be at most 1"
             )
         self.p, self.masked, self.replaced = p, masked, replaced
         self.mask_id, self.pad_id = vocabulary.mask, vocabulary.pad
@@ -78,12 +78,12 @@ class ChangeWords(TextAugment):
         return replace(batch, ids=ids.gather(1, order).masked_fill(~mask, self.pad_id), mask=mask)
 
     def _random_words(self, batch: TextBatch) -> Tensor:
-        """Any word of the vocabulary, or of the batch where words are spelled, for each place [B, L]."""
+        """A random word of the vocabulary, or of the batch if the tokenizer spells, for each place [B, L]."""
         draws = torch.rand(batch.ids.shape, device=batch.ids.device)
         if batch.words is None:
             return self.word_ids[(draws * len(self.word_ids)).long()]
         words = batch.words.ids[len(self.special) :]
         if not len(words):  # no word in the batch, so nothing to replace
             words = batch.words.ids
-        distinct = (words != words[-1]).sum() + 1  # the last is repeated to fill up
+        distinct = (words != words[-1]).sum() + 1  # the last is repeated as padding
         return words[(draws * distinct).long()]

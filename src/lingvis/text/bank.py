@@ -17,8 +17,8 @@ from lingvis.types import Runs, SpelledWords, TextBatch
 class TokenBank:
     """Sentences, tokenised once.
 
-    languages: those the model knows, numbered in this order, or in that of the vocabulary where it has separate words
-    per language. Sentences in any other language get the number after the last.
+    languages: of the model, numbered in this order, or in the order of the vocabulary if it has separate words per
+    language. Sentences in any other language get the number after the last.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class TokenBank:
     def words(self, rows: Ints, *, multiple: int = 1) -> Ints:
         """The distinct words of sentences as positions in the list of all spelled words.
 
-        They are filled up to a multiple by repetition of the last; empty where words are not spelled.
+        The last word is repeated up to a multiple; empty if the tokenizer does not spell.
         """
         if self._words is None:
             return np.empty(0, np.int64)
@@ -70,7 +70,7 @@ class TokenBank:
         return TextBatch(ids, mask, runs, self._words.spelled(words) if self._words is not None else None)
 
     def batch(self, rows: Ints) -> TextBatch:
-        """Sentences by number, padded to the longest of them."""
+        """Sentences by number, padded to the longest."""
         on_device = torch.from_numpy(rows).to(self.device)
         words = torch.from_numpy(self.words(rows)).to(self.device)
         return self.gather(on_device, self.rows.longest(rows), runs=self.runs(rows), words=words)

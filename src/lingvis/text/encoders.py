@@ -49,9 +49,9 @@ class LinearTextEncoder(TextEncoder):
 
 @TEXT_ENCODERS.register("gru", "GRU, or BiGRU with the two directions averaged or concatenated")
 class GRU(TextEncoder):
-    """[B, L, input_dim] -> [B, L, dim]; averaged directions have `dim` units each, concatenated ones half.
+    """[B, L, input_dim] -> [B, L, dim]; averaged directions have `dim` units each, concatenated directions half.
 
-    dropout: that of the word vectors.
+    dropout: of the word vectors.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from icu4py.breakers import WordBreaker
 
 
 def normalised(text: str) -> str:
-    """Text in the form in which words are compared: NFKC, then lower case.
+    """Text in the form used to compare words: NFKC, then lower case.
 
     NFKC comes first, so that full-width and composed forms of a word become the same word.
     """

@@ -1,0 +1,1 @@
+"""Training: a recipe and a dataset -> a model folder."""

@@ -1,4 +1,4 @@
-"""Sentences and pictures of a run, from which the batch of a step is cut."""
+"""All sentences and pictures of a run on the device, and the batch of one step."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Batches:
         self.pictures = pictures
         self.device = pictures.device
         self.table = SentenceTable(sentences.groups, captions.langs, captions.rows.lengths, sentences.origin)
-        # Equal for pseudo captions that say the same; of other sentences no two are equal.
+        # Equal for pseudo captions with the same words; all other sentences differ.
         self._wordings = _wordings(sentences)
         self._pair_values = sentences.pair_values
         for values in self._pair_values:
             values.to(self.device)
 
     def cut(self, rows: Ints) -> Batch:
-        """The batch of sentences by number, those of one language and origin together."""
+        """Return the batch of these sentence numbers, grouped by language and origin."""
         table = self.table
         columns = Columns(table.groups[rows], table.langs[rows], table.origin[rows])
         images = np.unique(columns.groups[columns.origin != Origin.TEXT_ONLY])
@@ -90,10 +90,10 @@ def _wordings(sentences: Sentences) -> Ints:
 
 
 def _described_alike(own: Bools, wordings: Ints) -> Bools:
-    """Which picture each pseudo caption fits, [I, captions]: its own, and every one with the same wording.
+    """Return which pictures each pseudo caption fits, [I, captions]: all that share its wording.
 
-    Detectors know few words: many pictures are "person dog", and none of these is a wrong answer to it.
-    own: each caption's own picture.
+    Detectors use few words: many pictures are "person dog", and none of them is a wrong answer to it.
+    own: the picture that each caption was written for.
     """
     distinct, places = np.unique(wordings, return_inverse=True)
     said = np.zeros((len(own), len(distinct)), bool)

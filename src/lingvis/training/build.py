@@ -33,7 +33,7 @@ def build_terms(
 
 
 def build_sampler(recipe: Recipe, sentences: SentenceTable) -> Sampler:
-    """The sampler: which sentences meet in a batch."""
+    """The sampler, which chooses the sentences of every batch."""
     sampler: Sampler = make_part(
         SAMPLERS, recipe.training.sampling, captions=sentences, batch_size=recipe.training.batch_size
     )

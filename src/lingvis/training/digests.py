@@ -13,5 +13,5 @@ def model_digests(run: Path) -> list[str]:
     """Checksums of the files of a model folder."""
     ModelConfig.read(run)  # raises if this is not a model folder
     if not (run / WEIGHTS).is_file():
-        raise UserError(f"model {run} lacks its {WEIGHTS}; get the folder again, or name another model")
+        raise UserError(f"model {run} has no {WEIGHTS}; copy the folder again, or name another model")
     return [checksum(run / name) for name in (CONFIG, WEIGHTS)]

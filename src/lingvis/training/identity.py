@@ -38,7 +38,7 @@ def run_identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
 
 
 def _start(recipe: Recipe, *, fitted: bool) -> list[str]:
-    """Checksums of the model that a run starts from, and of the dictionary that its map is fitted to."""
+    """Checksums of the start model of a run and of the dictionary that fits its map."""
     if not recipe.start.run:
         if recipe.start.parts or fitted:
             wanted = ", ".join(recipe.start.parts) or "the words that text.words.map leads to"

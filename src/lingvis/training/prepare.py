@@ -42,10 +42,10 @@ class PreparedRun:
 def prepare(
     recipe: Recipe, dataset: Dataset, store: FeatureStore, out: Path, device: torch.device
 ) -> PreparedRun:
-    """Everything that a step touches; what pre-training finds is kept in `out`, for a resumed run."""
+    """Build everything that a step touches; results of pre-training are kept in `out` for a resumed run."""
     languages = recipe.data.languages or dataset.languages
     sentences = collect_sentences(recipe, dataset, languages, device)
-    dataset.captions("val", languages)  # missing validation captions are found now, not after an epoch
+    dataset.captions("val", languages)  # raises now, not after an epoch, if validation captions are missing
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(*vocabulary_sentences(recipe, dataset, sentences))
     bank = TokenBank(
@@ -106,7 +106,7 @@ def _start_model(
     languages: Sequence[str],
     out: Path,
 ) -> DualEncoder:
-    """The model as it starts: built, with parts of another run, its words pre-trained."""
+    """Build the initial model: with parts of another run, and with pre-trained words."""
     pretraining = build_pretraining(recipe)
     start = words_start(recipe, data.vocabulary, data.vectors)
     assignment = kept_assignment(out, lambda: pretraining.assign(data))

@@ -31,8 +31,8 @@ from lingvis.training.sampling import ImageSampler, Sampler, SentenceTable
 from lingvis.types import Clock, TextBatch, Tokens
 
 # Pictures per step, each with two captions in two of its languages: pairs within a language and across languages.
-# More sentences per step give harder negatives, from which nothing is learnt: with all languages at once the vectors
-# collapse to one point.
+# More sentences per step mean negatives that are too hard: with all languages at once the vectors collapse to one
+# point.
 PICTURES = 32
 LANGUAGES = 2
 PER_LANGUAGE = 2
@@ -58,7 +58,7 @@ class Pretraining(RecipePart, ABC):
     """A stage before training: it finds a latent vocabulary, trains the words of the new model, or does nothing."""
 
     def assign(self, data: PretrainingData) -> Assignment | None:
-        """The latent vocabulary that the words are built from; None: there is none."""
+        """The latent vocabulary that the words are built from, or None."""
         return None
 
     @abstractmethod
@@ -150,10 +150,10 @@ def _word_part_problems(recipe: Recipe, pretraining: str, words: str) -> Iterato
 class WordPretraining(Task):
     """Mean word vectors of sentences about one picture become similar.
 
-    read: numbers of sentences -> these sentences, and int64 [B] numbers that are equal for sentences about one picture.
+    read: sentence numbers -> the sentences, and int64 [B] numbers that are equal for sentences about one picture.
     objective: of cosine scores [B, B] and positives bool [B, B]; a sentence scores minus infinity with itself.
 
-    It makes the latent vocabulary (Burns et al. 2020, Eq. 1) and MULE's first stage (Kim et al. 2020).
+    Used for the latent vocabulary (Burns et al. 2020, Eq. 1) and for MULE's first stage (Kim et al. 2020).
     """
 
     def __init__(
@@ -211,7 +211,7 @@ def pretrain(
 def _pretrain_on_captions(
     words: nn.Module, data: PretrainingData, *, epochs: int, lr: float, frozen: Sequence[str] = ()
 ) -> None:
-    """Train a word part on captions, those of one picture being positives."""
+    """Train a word part on captions; captions of one picture are positives."""
     table = data.table
     if np.bincount(table.groups[table.rows(Origin.HUMAN)]).max() < 2:
         raise UserError(

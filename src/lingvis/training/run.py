@@ -44,7 +44,7 @@ MARK = "run.json"  # distinguishes the folder of an unfinished run from other fo
 
 @dataclass(frozen=True, slots=True)
 class TrainedModel:
-    """A finished run: its model folder, what that says about itself, and the model, ready to encode."""
+    """A finished run: the model folder, its description, and the model, ready to encode."""
 
     path: Path
     config: ModelConfig
@@ -63,7 +63,7 @@ def train(
     """Train a recipe on a dataset and write the model that is best on validation to the folder `out`.
 
     recipe: the name of a shipped recipe, or a TOML file; overrides: values such as "training.epochs=5". resume: continue
-    an interrupted run in `out`. device: cpu or cuda; a GPU is used when there is one.
+    an interrupted run in `out`. device: cpu or cuda; by default a GPU if there is one.
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(str(recipe), overrides)
@@ -122,14 +122,14 @@ def open_with_features(dataset: str | Path | Dataset, name: str) -> tuple[Datase
 
 def _check_out(out: Path, resume: bool) -> None:
     if is_model_folder(out):
-        raise UserError(f"{out} holds a finished model already; choose another folder, or delete that one")
+        raise UserError(f"{out} already holds a finished model; choose another folder, or delete it")
     if not resume and (out / CHECKPOINT).exists():
-        raise UserError(f"{out} holds an unfinished run; resume it, or delete that folder to start again")
+        raise UserError(f"{out} holds an unfinished run; resume it, or delete the folder to start again")
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; name a folder for the new model")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
         raise UserError(
-            f"{out} is not empty and holds no run; choose another folder, nothing there was touched"
+            f"{out} is not empty and holds no run; choose another folder (nothing in it was changed)"
         )
 
 

@@ -1,4 +1,4 @@
-"""The training task: a dual encoder, the terms of its loss, and the sentences and pictures that meet in a step."""
+"""The training task: a dual encoder, the terms of its loss, and the batches of a run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Ints = NDArray[np.int64]
 
 
 class RetrievalTask(Task):
-    """Image-text matching: a step sees a batch of sentences and each of their pictures once.
+    """Image-text matching: a step encodes a batch of sentences, and each of their pictures once.
 
-    The loss is the sum of weight * term over all terms. The first term that knows its blind value is watched for a
+    The loss is the sum of weight * term over all terms. The first term with a blind value is watched for a
     collapse. mask_id: the token in place of a hidden word.
     """
 
@@ -53,7 +53,7 @@ class RetrievalTask(Task):
         self._batches = batches
         self._mask_id = mask_id
         self._precision = precision
-        # Where each language has a layer of its own, a recording depends on the languages of its rows.
+        # With one layer per language, a recording depends on the languages of its rows.
         self._layers_apart = model.text.per_language
         self._rereads = any(term.rereads for _, term in self._weighted.values())
         recorded = graphs and batches.pictures.resident and not self._rereads
@@ -61,11 +61,11 @@ class RetrievalTask(Task):
 
     @property
     def trained(self) -> dict[str, nn.Parameter]:
-        """Parameters by the names that a recipe's optimizer.factors uses: the model's own, and terms.NAME."""
+        """Parameters by their names in optimizer.factors: those of the model, and terms.NAME."""
         return {name.removeprefix("model."): parameter for name, parameter in self.named_parameters()}
 
     def train(self, mode: bool = True) -> RetrievalTask:
-        """Training mode, or not; a batch norm whose weights are frozen keeps its statistics in either."""
+        """Set the training mode; a batch norm with frozen weights always keeps its statistics."""
         super().train(mode)
         for part in self.modules():
             if isinstance(part, nn.BatchNorm1d) and not any(each.requires_grad for each in part.parameters()):
@@ -83,7 +83,7 @@ class RetrievalTask(Task):
         return Loss(parts)
 
     def _encode(self, batch: Batch, clock: Clock) -> Step:
-        """Encode a batch into what terms see."""
+        """Encode a batch into the step that terms see."""
         if self._rereads:
             image_emb, text_emb, word_average, reread = self._encode_to_reread(batch)
         else:
@@ -104,7 +104,7 @@ class RetrievalTask(Task):
         )
 
     def _encode_once(self, batch: Batch) -> tuple[Tensor, ...]:
-        """Embeddings of pictures [I, D] and sentences [T, D] and word averages [T, W], recorded where that is wanted."""
+        """Embeddings of pictures [I, D] and sentences [T, D] and word averages [T, W], with CUDA graphs if enabled."""
         captions, pictures = self._batches.captions, self._batches.pictures
         size = pictures.rows.longest(batch.images, multiple=SIZE_MULTIPLE)
         length = captions.rows.longest(batch.rows, multiple=LENGTH_MULTIPLE)
@@ -133,7 +133,7 @@ class RetrievalTask(Task):
         return self._graphs(shape, encode, inputs)
 
     def _encode_to_reread(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Callable[[float], Rereading]]:
-        """The same, and how to encode the sentences, augmented once, again with words hidden (SMALR, section 3.2)."""
+        """The same, and a function that encodes the augmented sentences again with words hidden (SMALR, Sec. 3.2)."""
         with self._autocast():
             image_emb = self.model.encode_images(self._batches.pictures.batch(batch.images))
             texts = self.model.text.augment(self._batches.captions.batch(batch.rows))
@@ -151,7 +151,7 @@ class RetrievalTask(Task):
         return image_emb, text_emb, whole.average, reread
 
     def _views(self, reading: TextStates) -> Views:
-        """Two levels of a reading. A hidden word is the mask token, which is no word: means leave it out."""
+        """The views of encoded sentences. A hidden word is the mask token; averages leave it out."""
         states = masked_mean(reading.states, reading.is_word)
         sentence_average = self.model.text.head(states, reading.words.runs)
         return Views(reading.words, reading.average, sentence_average, reading.sentence)

@@ -1,4 +1,4 @@
-"""Everything wrong with a recipe, reported at once before any data is read."""
+"""Check a recipe before any data is read, and report all problems at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRAINING_PARTS: dict[str, Registry[Any]] = {
     "pretraining": PRETRAINING,
     "training.sampling": SAMPLERS,
 }
-# Where earlier versions had keys that recipes of users may still have.
+# Keys of earlier versions that users' recipes may still have -> the key of today.
 MOVED = {
     "objective": "terms.matching.objective",
     "pseudo.weight": "terms.pseudo.weight",
@@ -44,7 +44,7 @@ def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
 
 
 def option_problems(values: Mapping[str, Any]) -> list[str]:
-    """Everything wrong with the options of the parts in the values of a recipe."""
+    """All problems with the options of the parts in a recipe's values."""
     problems = [
         f"{old} is now {new}; see `lingvis recipes show`"
         for old, new in MOVED.items()
@@ -60,7 +60,7 @@ def option_problems(values: Mapping[str, Any]) -> list[str]:
 
 
 def rule_problems(recipe: Recipe) -> Iterator[str]:
-    """Requirements between parts and between sections that the recipe does not meet."""
+    """Unmet requirements between parts and between sections of a recipe."""
     values = recipe.model_dump()
     parts = {
         registry.get(lookup(values, place)["name"])
@@ -74,7 +74,7 @@ def rule_problems(recipe: Recipe) -> Iterator[str]:
 
 
 def _term_problems(place: str, values: Mapping[str, Any]) -> list[str]:
-    """Everything wrong with a term; terms whose constructor takes an objective have one, and no others."""
+    """All problems with a term; it has an objective if and only if its constructor takes one."""
     term = lookup(values, place)
     problems = part_problems(
         place, values, TERMS, provided=(*PROVIDED, "dim"), ignored=("weight", "objective")
@@ -83,14 +83,14 @@ def _term_problems(place: str, values: Mapping[str, Any]) -> list[str]:
     if isinstance(term, dict) and term.get("name") in TERMS:
         takes_objective = bool(accepted(TERMS.get(term["name"]), {"objective": None}))
         if takes_objective and "objective" not in term:
-            problems.append(f"{place}.objective: term {term['name']} gives none and needs one")
+            problems.append(f"{place}.objective: term {term['name']} needs an objective and has none")
         if "objective" in term and not takes_objective:
-            problems.append(f"{place}.objective: term {term['name']} has none; leave it out")
+            problems.append(f"{place}.objective: term {term['name']} takes no objective; leave it out")
     return problems
 
 
 def _section_problems(recipe: Recipe) -> Iterator[str]:
-    """Values that are right by themselves and do not fit each other."""
+    """Values that are valid alone but do not fit together."""
     image = recipe.image.encoder.options.get("dim")
     text = recipe.text.head.options.get("dim") or recipe.text.encoder.options.get("dim")
     if None not in (image, text) and image != text:
@@ -110,14 +110,14 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
         )
     if recipe.start.run and not recipe.start.parts and recipe.text.words.options.get("map") not in FITTED:
         yield (
-            f"start.run is {recipe.start.run!r}, but nothing is taken from it; name parts of that model, "
+            f"start.run is {recipe.start.run!r}, but nothing is taken from it; name parts of this model, "
             'such as start.parts=["image"], or leave start.run out'
         )
     yield from _vector_problems(recipe)
 
 
 def _vector_problems(recipe: Recipe) -> Iterator[str]:
-    """Stored word vectors are named exactly where words start from them."""
+    """data.vectors is set if and only if the word part starts from word vectors."""
     words = recipe.text.words.name
     takes_vectors = bool(accepted(WORDS.get(words), {"vectors": None}))
     if recipe.data.vectors and not takes_vectors:

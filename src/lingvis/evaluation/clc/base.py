@@ -23,7 +23,7 @@ class Consistency(Protocol):
 
 
 def combine(consistency: Consistency, scores: Mapping[str, Floats]) -> Floats:
-    """Scores by language, arrays of one shape -> one array; a language without scores counts as the mean of the rest."""
+    """Scores by language, arrays of one shape -> one array; a language without scores gets the mean of the others."""
     unknown = [lang for lang in scores if lang not in consistency.languages]
     if unknown or not scores:
         raise UserError(
@@ -35,7 +35,7 @@ def combine(consistency: Consistency, scores: Mapping[str, Floats]) -> Floats:
 
 
 def fill_missing(scores: Floats, present: Bools) -> None:
-    """Give a missing translation the mean of the others, in place.
+    """Fill in the scores of missing translations with the mean of the others, in place.
 
     scores: [languages, images, texts]; present: [languages, texts], with at least one language for each text.
     """

@@ -1,4 +1,4 @@
-"""Learn the weights of languages (CLC-C): a few steps on validation; the model stays as it is."""
+"""Learn the weights of languages (CLC-C): a few steps on validation; the model stays unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FitScores:
 
 @dataclass(frozen=True, slots=True)
 class FitResult:
-    """The learned weights, and the loss on validation before and after; steps is 0 where the mean stayed best."""
+    """The learned weights, and the loss on validation before and after; steps is 0 if the mean stayed best."""
 
     consistency: LearnedConsistency
     rate: float
@@ -38,17 +38,17 @@ class FitResult:
 
     @property
     def record(self) -> dict[str, Any]:
-        """For the report."""
+        """The values for the report."""
         return {"rate": self.rate, "steps": self.steps, "loss_before": self.before, "loss_after": self.after}
 
 
 def fit(languages: Sequence[str], scores: Sequence[FitScores]) -> FitResult:
-    """30 steps of Adam over all pairs at once (SMALR, section 3.4), with the learning rate that ends lowest.
+    """30 steps of Adam over all pairs at once (SMALR, section 3.4), with the best of several learning rates.
 
     The loss is the mean over `scores`, one per query language. The rate is chosen by the same
-    validation loss; where no rate lowers it the mean stays. The gain is held at one: a sentence that scores 1 in
-    every language scores 1. The size of scores does not change their order, but where the hardest negatives mostly
-    win, as they do for a weak model, scores that shrink to nothing would have a lower loss than any good order.
+    validation loss; if no rate lowers it, the result is the mean. The gain is fixed at one: a sentence that
+    scores 1 in every language scores 1. The scale of scores does not change their order, but for a weak model, whose
+    hardest negatives mostly win, scores that shrink to zero would have a lower loss than any good order.
     """
     start = LearnedConsistency.start(languages)
     data = [(torch.from_numpy(part.scores), torch.from_numpy(part.image_of)) for part in scores]
@@ -90,7 +90,7 @@ def triplet(combine: Callable[[Tensor], Tensor], scores: Tensor, image_of: Tenso
 
     h: mean of [0.05 + s(negative) - s(i, t)]+ over the ten hardest negatives. scores: [languages, I, T];
     image_of: int64 [T]. The same as `objectives.top_triplet.TopTriplet` of the combined scores, but only the
-    pairs that count are combined with gradients. They are found without gradients, some images at a time.
+    pairs that count are combined with gradients. These pairs are found without gradients, some images at a time.
     """
     images, texts = scores.shape[1:]
     every_image, every_text = torch.arange(images), torch.arange(texts)

@@ -37,10 +37,10 @@ class LearnedConsistency:
 
     @classmethod
     def start(cls, languages: Sequence[str]) -> LearnedConsistency:
-        """Before learning: exactly the mean.
+        """The initial weights, which compute exactly the mean.
 
-        The paper starts all parameters "with uniform weight". Here all of a layer have the same size, and half of
-        the units have the opposite sign in both layers: relu(m) - relu(-m) = m, so that negative means keep their
+        The paper starts all parameters "with uniform weight". Here all weights of a layer have the same size, and
+        half of the units have the opposite sign in both layers: relu(m) - relu(-m) = m, so that negative means keep their
         order.
         """
         sign = np.repeat(np.asarray([1, -1], dtype=np.float32), UNITS // 2)
@@ -56,7 +56,7 @@ class LearnedConsistency:
         return combined.reshape(scores.shape[1:])
 
     def save(self, folder: Path) -> Path:
-        """Write it beside a model, with the languages in their order and the checksum of that model."""
+        """Write the weights beside a model, with the languages in order and the checksum of the model."""
         with atomic_file(folder / FILE) as temporary:
             weights = {"hidden": np.ascontiguousarray(self.hidden), "out": np.ascontiguousarray(self.out)}
             metadata = {"languages": json.dumps(self.languages), "model": _checksum(folder)}
@@ -65,7 +65,7 @@ class LearnedConsistency:
 
     @classmethod
     def load(cls, folder: Path) -> LearnedConsistency:
-        """Read the file that `save` wrote; raises beside any other model than the one it was fitted for."""
+        """Read the file that `save` wrote; raises if it was fitted for another model."""
         file = folder / FILE
         command = (
             f"lingvis evaluate {folder} DATASET --protocol parallel --consistency learned --save-consistency"
@@ -82,12 +82,12 @@ class LearnedConsistency:
             raise UserError(f"{file} is damaged ({error}); make it again with: {command}") from error
         if metadata.get("model") != _checksum(folder):
             raise UserError(
-                f"{file} was fitted for another model than the one in its folder; fit it again with: {command}"
+                f"{file} was fitted for another model, not the one in its folder; fit it again with: {command}"
             )
         return stored
 
 
 def _checksum(folder: Path) -> str:
-    """SHA-256 of the model's weights; that of nothing for a folder without weights."""
+    """SHA-256 of the model's weights, or of an empty string without weights."""
     weights = folder / WEIGHTS
     return hashlib.sha256(weights.read_bytes() if weights.is_file() else b"").hexdigest()

@@ -1,4 +1,4 @@
-"""Options for queries with their translations (CLC), or translated -> the query method that evaluation uses."""
+"""Options for combined (CLC) or translated queries -> the query method of an evaluation."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FIT_IMAGES = 1000  # as in the papers' validation sets; the scores of all langua
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryOptions:
-    """How queries reach the model: as they are without `consistency` and `translate_to`.
+    """How queries are translated; without `consistency` and `translate_to` they are not.
 
-    consistency: mean or learned. translate_to: a language. translator: a registered one; None: the sentences of
-    `parallel` in the dataset. save_in: the model folder to store the learned consistency in.
+    consistency: mean or learned. translate_to: a language. translator: its registered name; None: the sentences
+    of `parallel` in the dataset. save_in: the model folder to store the learned consistency in.
     """
 
     consistency: str | None = None
@@ -41,7 +41,7 @@ class QueryOptions:
     save_in: Path | None = None
 
     def check(self, split: str, models: int) -> None:
-        """Raise if options contradict each other; nothing is read before."""
+        """Raise if options contradict each other, before any file is read."""
         if self.consistency is not None and self.consistency not in METHODS:
             raise UserError(f"unknown consistency {self.consistency!r}; choose one of: {choices(METHODS)}")
         if self.consistency is not None and self.translate_to is not None:
@@ -59,7 +59,7 @@ class QueryOptions:
             )
         if self.consistency == "learned" and split == FIT_SPLIT:
             raise UserError(
-                f"`consistency` learned is fitted on split {FIT_SPLIT}, so its scores there mean nothing; "
+                f"`consistency` learned is fitted on split {FIT_SPLIT}, so its scores there are not valid; "
                 "measure another split"
             )
 
@@ -73,9 +73,9 @@ def choose_query_method(
     split: str,
     languages: Sequence[str],
 ) -> QueryMethod | None:
-    """The query method of the options, None for queries as they are.
+    """The query method of the options; None for untranslated queries.
 
-    languages: those of the queries. They are translated to languages that all models were trained on.
+    languages: of the queries, which are translated into languages that all models were trained on.
     """
     if options.consistency is None and options.translate_to is None:
         return None
@@ -84,7 +84,7 @@ def choose_query_method(
     if options.translate_to is not None:
         if options.translate_to not in known:
             raise UserError(
-                f"the model was not trained on {options.translate_to!r}; it reads translations to: {choices(known)}"
+                f"the model was not trained on {options.translate_to!r}; it was trained on: {choices(known)}"
             )
         return TranslatedQueries(options.translate_to, translations, {"translations": source})
     if options.translator is None:
@@ -126,7 +126,7 @@ def _fit(
     languages: Sequence[str],
     mean: ConsistentQueries,
 ) -> FitResult:
-    """Learn on validation, which need not have the size that the protocol requires of a test."""
+    """Fit on validation, whose size may differ from the test size that the protocol requires."""
     captions = protocol.captions if protocol.first_captions else None
     relaxed = replace(protocol, splits=(FIT_SPLIT,), images=None, captions=captions, folds=1)
     scored = score_pools(

@@ -1,4 +1,4 @@
-"""How queries reach a model other than as they are: together with their translations (CLC), or translated."""
+"""Query methods: combine a query with its translations (CLC), or replace it by one translation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lingvis.evaluation.scorers import Scorer
 
 @dataclass(frozen=True, slots=True)
 class TranslatedPool:
-    """The pools to encode in place of one, and how their scorers become one.
+    """The pools to encode in place of one pool, and a function that combines their scorers.
 
-    pools: the same images and texts in the languages that the model reads them in.
+    pools: the same images, with the texts in languages of the model.
     """
 
     pools: list[EvaluationPool]

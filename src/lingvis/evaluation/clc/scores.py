@@ -16,8 +16,8 @@ PAIRS_AT_ONCE = 262_144  # of every language at once: 10 MB for ten
 class ConsistentScores:
     """A scorer made of one per language, for the same images and texts (SMALR, section 3.4).
 
-    scorers: in the order of `consistency.languages`, None for a language that no text has a translation in;
-    present: bool [languages, texts], where a text has one. The scores of the other texts are ignored.
+    scorers: in the order of `consistency.languages`, None for a language without translations; present:
+    bool [languages, texts], whether a text has a translation. Scores of absent translations are ignored.
     """
 
     def __init__(self, scorers: Sequence[Scorer | None], present: Bools, consistency: Consistency) -> None:
@@ -36,7 +36,7 @@ class ConsistentScores:
         self._buffer = Buffer()
 
     def stacked(self, images: Index, texts: Index) -> Floats:
-        """The scores of every language, [languages, images, texts]; missing ones are filled in."""
+        """The scores of every language, [languages, images, texts]; missing scores are filled in."""
         blocks = [None if scorer is None else scorer.block(images, texts) for scorer in self.scorers]
         shape = next(block.shape for block in blocks if block is not None)
         stack = np.zeros((len(blocks), *shape), dtype=np.float32)
@@ -47,7 +47,7 @@ class ConsistentScores:
         return stack
 
     def block(self, images: Index, texts: Index) -> Floats:
-        """Combined for some images at a time: the scores of all languages at once need not fit the memory."""
+        """Combined scores, computed for some images at a time to save memory."""
         rows, columns = (_count(index, size) for index, size in zip((images, texts), self.shape, strict=True))
         out = self._buffer.shaped(rows, columns)
         done = 0
@@ -58,7 +58,7 @@ class ConsistentScores:
         return out
 
     def pairs(self, image_of: Ints) -> Floats:
-        """The pairs of all languages, combined."""
+        """The combined scores of all pairs."""
         stack = np.zeros((len(self.scorers), 1, len(image_of)), dtype=np.float32)
         for number, scorer in enumerate(self.scorers):
             if scorer is not None:
@@ -67,7 +67,7 @@ class ConsistentScores:
         return self.consistency(stack).reshape(-1)
 
     def take(self, images: Index, texts: Index) -> ConsistentScores:
-        """The same for some images and some texts."""
+        """The scorer of some images and some texts."""
         some = [None if scorer is None else scorer.take(images, texts) for scorer in self.scorers]
         return ConsistentScores(some, self.present[:, texts], self.consistency)
 

@@ -18,14 +18,14 @@ Translations = Callable[[EvaluationPool, str], list[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A pool in another language; present: bool [texts], False where a filler stands for a missing translation."""
+    """A pool in another language; present: bool [texts], False where a placeholder replaces a missing translation."""
 
     pool: EvaluationPool
     present: Bools
 
 
 def parallel_translations(dataset: Dataset) -> Translations:
-    """Translations by the sentences of `parallel`; raises for sentences that are not among them."""
+    """Translations from the sentences of `parallel`; raises for other sentences."""
     parallel = {row.image: row.parallel for row in dataset.rows}
 
     def translate(pool: EvaluationPool, target: str) -> list[str | None]:
@@ -33,7 +33,7 @@ def parallel_translations(dataset: Dataset) -> Translations:
         unknown = sum(row.get(pool.lang) != text for row, text in zip(rows, pool.texts, strict=True))
         if unknown:
             raise UserError(
-                f"{unknown} of {len(rows)} sentences in {pool.lang} of {dataset.path} are not among those of "
+                f"{unknown} of {len(rows)} sentences in {pool.lang} of {dataset.path} are not among the sentences of "
                 "`parallel`, so their translations are unknown; measure parallel sentences with `protocol` parallel, "
                 "or name a `translator`"
             )
@@ -43,7 +43,7 @@ def parallel_translations(dataset: Dataset) -> Translations:
 
 
 def machine_translations(translator: Translator) -> Translations:
-    """Translations by a machine; each distinct sentence is translated once, an empty result counts as none."""
+    """Translations by a translator; each distinct sentence is translated once, and an empty result counts as missing."""
 
     def translate(pool: EvaluationPool, target: str) -> list[str | None]:
         distinct = list(dict.fromkeys(pool.texts))
@@ -51,7 +51,7 @@ def machine_translations(translator: Translator) -> Translations:
             return [*pool.texts]
         results = translator(distinct, pool.lang, target)
         if len(results) != len(distinct):
-            raise ValueError(f"the translator gave {len(results)} sentences for {len(distinct)}")
+            raise ValueError(f"the translator returned {len(results)} sentences for {len(distinct)}")
         translation_of = dict(zip(distinct, results, strict=True))
         return [translation_of[text] if translation_of[text].strip() else None for text in pool.texts]
 
@@ -63,7 +63,7 @@ def versions(
 ) -> dict[str, Version]:
     """The pool in each of `languages` that has a translation of any sentence.
 
-    Raises if a sentence has a translation in none of them.
+    Raises if a sentence has no translation in any of them.
     """
     by_language: dict[str, Version] = {}
     problems: list[UserError] = []

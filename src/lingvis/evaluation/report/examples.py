@@ -1,4 +1,4 @@
-"""Random example queries with their first answers, drawn without a look at the result."""
+"""Random example queries with their first answers, drawn before the results are known."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class SameQuery:
-    """An image, and a sentence about it in every language with the first answers to that sentence alone.
+    """An image, and one sentence per language with the first answers to this sentence alone.
 
-    together: the first sentence once more, scored with its translations; None where queries are not translated.
+    together: the first sentence again, scored with its translations; None without CLC.
     """
 
     image: str
@@ -83,7 +83,7 @@ def examples(
 
 
 def _same_queries(scored: ScoredPools, count: int, top: int, seed: int) -> Iterator[SameQuery]:
-    """Queries for images that have a sentence in every language; none if there is one language only."""
+    """Queries for images with a sentence in every language; none if there is only one language."""
     first, *others = scored.pools
     shared = [name for name in first.images if all(name in pool.places for pool in others)]
     rng = np.random.default_rng([seed, len(scored.pools)])
@@ -127,7 +127,7 @@ def _example(
     right: Bools,
     top: int,
 ) -> Example:
-    """Answers sorted under the tie rule of the ranks: wrong ones stand before a right one of the same score."""
+    """Sort answers by the tie rule of the ranks: wrong answers come before a right one of the same score."""
     order = np.lexsort((right, -np.where(right, limit(scores), scores)))
     answers = tuple(
         ExampleAnswer(items[place], float(scores[place]), bool(right[place])) for place in order[:top]

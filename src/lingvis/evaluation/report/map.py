@@ -15,7 +15,7 @@ from lingvis.evaluation.scorers import InnerProduct
 from lingvis.files import atomic_file
 
 PAIRS = 500  # pictures on the map, each with one sentence
-PERPLEXITY = 30.0  # about the number of neighbours that t-SNE looks at
+PERPLEXITY = 30.0  # about the number of neighbours that t-SNE considers
 JOINED = 60  # pairs with a line between them: more would hide the points
 PICTURES, SENTENCES = "#1f5fbf", "#c8321f"
 
@@ -48,8 +48,8 @@ def draw_map(image_emb: Floats, text_emb: Floats, path: Path, *, title: str = ""
     """Draw pairs of a picture (blue) and its sentence (red), some of them joined by a line, as PNG.
 
     image_emb, text_emb: [pairs, dim]. Returns the mean distance on the map between a picture and its sentence,
-    divided by the mean distance between a picture and another one's sentence: 0 where all pairs meet, 1 where
-    nothing fits. It is printed below the map.
+    divided by the mean distance between a picture and the sentence of another: 0 if all pairs coincide, 1 if
+    there is no relation. The ratio is printed below the map.
     """
     from matplotlib.figure import Figure
 
@@ -64,7 +64,7 @@ def draw_map(image_emb: Floats, text_emb: Floats, path: Path, *, title: str = ""
         axes.scatter(
             points[:, 0], points[:, 1], s=12, c=colour, alpha=0.75, linewidths=0, label=label, zorder=2
         )
-    below = f"a picture and its sentence lie {ratio:.2f} times as far apart as a picture and another sentence"
+    below = f"a picture and its sentence are {ratio:.2f} times as far apart as a picture and another sentence"
     axes.set(xticks=[], yticks=[], title=title, xlabel=below)
     axes.legend(frameon=False, loc="upper right")
     with atomic_file(path) as temporary:

@@ -14,7 +14,7 @@ from lingvis.evaluation.report.table import columns, conditions, notes, rows
 from lingvis.evaluation.result import LanguageScores, Report
 from lingvis.files import write_text
 
-# The page loads nothing from anywhere, and the browser enforces it.
+# The page loads nothing from the network, and the browser enforces it.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 ARROWS = {"i2t": "image → text", "t2i": "text → image"}
 Thumbnail = Callable[[str], str]
@@ -58,8 +58,8 @@ mR: the mean of the six.
 <div class="scroll">{_table(report)}</div>
 {"".join(f'<p class="soft">{escape(note)}</p>' for note in notes(report))}
 {_same(examples, picture)}<h2>Examples</h2>
-<p class="soft">Queries drawn at random (seed {examples.seed}) before any answer was known; none is picked for its
-result. A green frame with ✓ marks a right answer, a red one with ✗ a wrong one; the number beside it is the score.</p>
+<p class="soft">Queries were drawn at random (seed {examples.seed}) before any answer was known, not selected by
+result. A green frame with ✓ marks a right answer, a red frame with ✗ a wrong one; the number is the score.</p>
 <nav aria-label="languages">{links}</nav>
 {"".join(_language(lang, report.languages[lang], queries, picture) for lang in shown)}
 <footer><p>Ties: {escape(report.ties)}. Captions file sha256 {escape(report.dataset_sha256)}.
@@ -76,7 +76,7 @@ def _tiles(report: Report) -> str:
     tiles = [(f"{report.A:.1f}", f"A, {over}")]
     single = (report.single or {}).get("A")
     if single is not None:
-        tiles.append((f"{single:.1f}", "A of the sentences alone"))
+        tiles.append((f"{single:.1f}", "A without translations"))
     if report.HA is not None:
         tiles.append((f"{report.HA:.1f}", "HA, the human-annotated ones"))
     if len(languages) > 1:
@@ -104,7 +104,7 @@ def _same(examples: Examples, picture: Thumbnail) -> str:
     )
     return f"""<section class="same"><h2>The same query in all languages</h2>
 <p class="soft">Pictures drawn at random (seed {examples.seed}) before any answer was known, a sentence about each in
-every language, and the first answers to that sentence alone.{last}</p>
+every language, and the first answers to this sentence alone.{last}</p>
 {shown}</section>
 """
 
@@ -164,7 +164,7 @@ def _rank(example: Example) -> str:
 
 
 def _picture(file: Path, name: str) -> str:
-    """The thumbnail; the name where there is no picture to read (a dataset of features alone)."""
+    """The thumbnail, or the name if there is no picture file (a dataset of features alone)."""
     from lingvis.data.images import thumbnail_uri
 
     source = thumbnail_uri(file)

@@ -23,7 +23,7 @@ ZERO_SHOT = f"{MARK} zero-shot: no model was trained on this language"
 
 
 def columns(report: Report) -> list[str]:
-    """COLUMNS, and the mR of the sentences alone where queries were translated."""
+    """COLUMNS, and for translated queries the mR of the untranslated sentences."""
     return [*COLUMNS] if report.reading is None else [*COLUMNS, SINGLE]
 
 
@@ -48,7 +48,7 @@ def _single(scores: RetrievalScores | None) -> str:
 
 
 def conditions(report: Report) -> str:
-    """The dataset, split, protocol and query method, without which a number means nothing."""
+    """The conditions of the numbers: dataset, split, protocol and query method."""
     where = f"{report.dataset}, split {report.split}, protocol {report.protocol}"
     reading = report.reading
     if reading is None:
@@ -67,7 +67,7 @@ def heading(report: Report) -> str:
 
 
 def notes(report: Report) -> list[str]:
-    """The meaning of the mark, where a language has it."""
+    """The meaning of the zero-shot mark, if a language has it."""
     return [ZERO_SHOT] if any(scores.zero_shot for scores in report.languages.values()) else []
 
 

@@ -33,8 +33,8 @@ def accuracy(
     """Look up the source words of pairs among all targets; pairs: int64 [n, 2], rows of prepared source and target.
 
     CSLS (Conneau et al. 2018, eq. 3) subtracts from the score of each target word the mean cosine of its k nearest
-    mapped source words, so that words that are near to everything win less often. A word with several translations
-    counts as right when any of them comes first.
+    mapped source words, so that words close to everything win less often. A word with several translations is
+    correct when any of them ranks first.
     """
     chosen = choose_device(device)
     m, a, b = (torch.from_numpy(values).to(chosen) for values in (matrix, source, target))
@@ -48,7 +48,7 @@ def accuracy(
     for here in blocks(len(words)):
         mapped = a[words[here]] @ m.T
         mapped /= mapped.norm(dim=1, keepdim=True).clamp(min=1e-12)
-        # The other mean of CSLS, that of the source word itself, is the same for all targets.
+        # The other mean of CSLS, over neighbours of the source word, is the same for all targets.
         nearest = {"nn": top_k(mapped, b, 1)[1], "csls": top_k(2 * mapped, b, 1, less=hubness)[1]}
         for measure, rows in nearest.items():
             hits = zip(words[here], rows[:, 0].tolist(), strict=True)

@@ -37,7 +37,7 @@ def induce_dictionary(
     """Word -> its translation, from pairs of word lists that are translations of one another.
 
     IBM model 1 (Brown et al. 1993, sec. 4.1) in both directions; a pair is kept when each word is the other's most
-    likely translation and each direction expects the pair at least `evidence` times: one sentence proves nothing.
+    likely translation and each direction expects the pair at least `evidence` times: one sentence is not enough.
     """
     bags = [(Counter(one), Counter(other)) for one, other in sentences if one and other]
     sources, source_number = _numbered(bag for bag, _ in bags)
@@ -80,7 +80,7 @@ def link(bags: Sequence[tuple[Bag, Bag]]) -> Links:
     sizes = np.array([len(words) for words in sources])
     slots = np.array([len(words) for _, (words, _) in bags])
     starts = np.concatenate([[0], sizes.cumsum()[:-1]])
-    # Each slot is linked to all source words of its sentence, which lie together from `first` on.
+    # Each slot is linked to all source words of its sentence: a consecutive range from `first` on.
     length = np.repeat(sizes, slots)
     slot = np.repeat(np.arange(len(length)), length)
     first = np.repeat(np.repeat(starts, slots), length)

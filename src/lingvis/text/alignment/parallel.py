@@ -1,4 +1,4 @@
-"""Sentences of a dataset that say the same in two languages, as lists of words."""
+"""Sentences of a dataset with the same meaning in two languages, as lists of words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from lingvis.text.segment import words
 def parallel_words(dataset: Dataset, source: str, target: str) -> list[tuple[list[str], list[str]]]:
     """Pairs of word lists in two languages, from pictures of split train and sentences without a picture.
 
-    A picture without `parallel` sentences in both languages gives one pair: all its captions in one language and
-    all in the other. They describe the same things, though it is unknown which caption matches which.
+    A picture without `parallel` sentences in both languages becomes one pair: all captions in one language and
+    all in the other. They describe the same picture, but which caption matches which is unknown.
     """
     rows: list[Row | TextRow] = [row for row in dataset.rows if row.split == "train"]
     rows += dataset.text_only()

@@ -1,4 +1,4 @@
-"""The orthogonal map that brings matched vectors closest together (Procrustes)."""
+"""The orthogonal map with the smallest distance between matched vectors (Procrustes)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def procrustes(source: Floats, target: Floats) -> Floats:
 
 
 def orthogonal(source: Tensor, target: Tensor, pairs: Tensor) -> Tensor:
-    """The same as `procrustes`, for the rows of the two tables that pairs, int64 [n, 2], name."""
+    """The same as `procrustes`, for pairs of rows of the two tables, int64 [n, 2]."""
     dim = source.shape[1]
     cross = torch.zeros(dim, dim, dtype=torch.float64, device=source.device)
     for here in blocks(len(pairs)):

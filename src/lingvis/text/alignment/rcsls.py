@@ -1,4 +1,4 @@
-"""A linear map that serves retrieval: relaxed CSLS (Joulin et al. 2018), with step halving."""
+"""A linear map optimised for retrieval: relaxed CSLS (Joulin et al. 2018), with step halving."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from lingvis.device import choose_device
 from lingvis.text.alignment.neighbours import blocks, top_k
 from lingvis.text.alignment.procrustes import orthogonal
 
-# The best of first steps 1 and 5 and of 5 to 20 steps on held-out words: record accuracy of results/alignment/runs.jsonl.
+# Best on held-out words among first steps 1 and 5 and 5 to 20 steps: record accuracy of results/alignment/runs.jsonl.
 STEPS = 15
 FIRST_STEP = 1.0
 TINY_STEP = 1e-4
 
 
 def _ignore(objective: float) -> None:
-    """Take no notice of a step."""
+    """Do nothing after a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class RcslsOptions:
-    """How RCSLS fits.
+    """Options of RCSLS.
 
     k: number of nearest neighbours; spectral: keep all singular values at 1 or below; steps: number of steps to
     try; on_step: called with the value of the objective after each step.
@@ -45,7 +45,7 @@ class Alignment:
     """A map from one word space into another: mapped = prepared vectors @ matrix.T.
 
     matrix: float32 [d, d]; pairs: number of pairs it was fitted to; objective: its value at the start and after
-    each step tried, whether kept or undone; steps: the lengths of those steps. Procrustes makes no steps.
+    each step tried, whether kept or undone; steps: the lengths of the steps tried. Procrustes has no steps.
     """
 
     matrix: Floats
@@ -58,13 +58,13 @@ class Alignment:
 class RcslsObjective:
     """Value and gradient of the RCSLS objective at a matrix M [d, d], for n pairs (a, b) of matched vectors.
 
-    Joulin et al. 2018, eq. 6: mean(-2 aᵀMᵀb + r(Ma, B) + r(b, MA)), r(x, Y) the mean inner product of x with its
-    k nearest in Y. The Translator poster prints r(b, A) but means the mapped source vectors MA, since b
+    Joulin et al. 2018, eq. 6: mean(-2 aᵀMᵀb + r(Ma, B) + r(b, MA)), with r(x, Y) the mean inner product of x
+    with its k nearest in Y. The Translator poster prints r(b, A) but means the mapped source vectors MA, since b
     and A are in different spaces.
 
     source [s, d], target [t, d]: all vectors of both languages; pairs: int64 [n, 2], rows of the two. Because
     bᵀMa = (Mᵀb)ᵀa, both searches look up a few mapped vectors in a table that is not mapped: no mapped copy of a
-    language is made, and a word with several translations is looked up once.
+    language is needed, and a word with several translations is looked up once.
     """
 
     source: Tensor
@@ -127,7 +127,7 @@ def descend(
 ) -> tuple[Tensor, list[float], list[float]]:
     """Descend from matrix; returns the matrix reached, the objective at every matrix tried and the step lengths.
 
-    A step that makes the objective worse is undone and the next ones are half as long; without halving, for
+    A step that makes the objective worse is undone, and later steps are half as long. Without halving, for
     comparison, every step is kept.
     """
     value, slope = objective(matrix)

@@ -30,9 +30,9 @@ class MapReport:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentReport:
-    """A map between two word spaces: what it was fitted to, and the accuracy of each map on held-out words.
+    """A map between two word spaces: its data, and the accuracy of each map on held-out words.
 
-    maps: `identity` (no map at all), `procrustes` and, where it was asked for, `rcsls`.
+    maps: `identity` (no map), `procrustes` and, if requested, `rcsls`.
     """
 
     source: str

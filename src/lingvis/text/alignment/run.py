@@ -54,8 +54,8 @@ def align(
 ) -> AlignmentReport:
     """Map the word vectors of `source` into the space of `target`, measure the map and write it to the folder `out`.
 
-    source, target: vectors as `read_table` takes them, of which the first `words` words are used.
-    dictionary: word -> translations, or a file that `read_dictionary` takes. The share `held_out` of its source
+    source, target: places that `read_table` accepts; the first `words` words of each are used.
+    dictionary: word -> translations, or a file for `read_dictionary`. The share `held_out` of its source
     words, drawn by `seed`, measures the map and takes no part in the fit.
     neighbours, spectral: k and spectral of `RcslsOptions`.
     """
@@ -71,7 +71,7 @@ def align(
     check_pairs(fitting, source_table.dim)
     if not len(measuring):
         raise UserError(
-            f"held_out is {held_out}, which leaves no word to measure the map with; "
+            f"held_out is {held_out}, which leaves no word for measuring the map; "
             "choose a larger share, such as 0.2"
         )
     maps, matrix = _fit_and_measure(
@@ -156,7 +156,7 @@ def split_words(pairs: Ints, held_out: float, seed: int) -> tuple[Ints, Ints]:
 
 
 def check_out(out: Path) -> None:
-    """Raise unless `out` is free or holds an earlier map, which is replaced; other files would be lost."""
+    """Raise unless `out` is free or holds an earlier map to replace; other files would be lost."""
     if out.is_dir() and {entry.name for entry in out.iterdir()} - set(FILES):
         raise UserError(f"out is {out}, which holds files that do not belong to a map; name a new folder")
     if out.exists() and not out.is_dir():

@@ -37,7 +37,7 @@ def read_table(place: str, words: int) -> WordTable:
             "DATASET/vectors/NAME:LANG"
         )
     if not table.words:
-        raise UserError(f"{place} has no words; is it a whole file?")
+        raise UserError(f"{place} has no words; the file may be cut off, download it again")
     return table
 
 
@@ -55,7 +55,7 @@ def _first(spellings: Iterable[str], words: int) -> list[str]:
 
 
 def _spellings(file: Path) -> Iterator[str]:
-    """The words of a file as it spells them; problems of the file are reported when its vectors are read."""
+    """The words of a file in its spelling; problems of the file are reported when its vectors are read."""
     if file.suffix == ".bin":
         yield from _spellings_of_model(file)
         return

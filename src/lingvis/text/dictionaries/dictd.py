@@ -72,7 +72,7 @@ def _places(index: Path, size: int) -> Iterator[tuple[int, int, str]]:
         offset, length = _number(place[0]), _number(place[1])
         if offset + length > size:
             raise UserError(
-                f"{index}, line {number}: the entry of {word!r} ends at byte {offset + length}, the text has {size}; "
+                f"{index}, line {number}: the entry of {word!r} ends at byte {offset + length}, but the text has {size}; "
                 "download both files of the dictionary again"
             )
         if not word.startswith(_ABOUT):

@@ -44,7 +44,7 @@ def _both_directions(folder: Path, lang: str, into: str) -> dict[str, tuple[str,
 
 
 def _file(folder: Path, source: str, target: str) -> Path | None:
-    """The file of a dictionary from one language into another, by the names that users and FreeDict choose."""
+    """The file of a dictionary from one language into another, named as users or FreeDict name it."""
     names = [f"{first}-{second}" for first in spellings(source) for second in spellings(target)]
     files = [folder / f"{prefix}{name}{end}" for name in names for end in (".txt", ".index", ".csv")
              for prefix in ("", "freedict-")]  # fmt: skip

@@ -59,7 +59,7 @@ def _csv_pairs(path: Path) -> Iterator[tuple[str, str]]:
                 yield row[0], row[1]
     except csv.Error as error:
         raise UserError(
-            f"dictionary {path}, line {rows.line_num}: {error}; close every quote, and double those inside a word"
+            f"dictionary {path}, line {rows.line_num}: {error}; close every quote, and double the quotes inside a word"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""From special names of things to the words that people write: WordNet says that a Saluki is a dog."""
+"""From special names of things to everyday words: in WordNet a Saluki is a dog."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Hypernyms:
         data, index = (folder / name for name in FILES)
         self._synsets = {synset.offset: synset for synset in read_synsets(data)}
         if not all(above in self._synsets for synset in self._synsets.values() for above in synset.above):
-            raise UserError(f"{data} points to nouns that it lacks; download the file again")
+            raise UserError(f"{data} points to nouns that are missing; download the file again")
         self._senses: dict[str, list[Synset]] = {}
         for number, line in data_lines(index):
             try:
@@ -48,10 +48,10 @@ class Hypernyms:
         return hashlib.sha256(b"".join((self._folder / name).read_bytes() for name in FILES)).hexdigest()
 
     def everyday(self, name: str, used: Mapping[str, int]) -> str:
-        """The nearest name of a thing that people use: its own or a more general one; its own if there is none.
+        """The nearest name of a thing that people use: the name itself or a more general one, if there is any.
 
         used: words that people use -> how often. A name is in use when all its words are. Among several names of one
-        thing, the one whose rarest word is most frequent is taken; in case of a tie, the longer one.
+        thing, the name whose rarest word is most frequent wins; in case of a tie, the longer name.
         """
         sense = self._sense(name)
         if sense is None or _use(name, used):
@@ -67,7 +67,7 @@ class Hypernyms:
         return name
 
     def _sense(self, name: str) -> Synset | None:
-        """The most likely sense of a name: spelled exactly like it, animals before other things, frequent senses first."""
+        """The most likely sense of a name: with this exact spelling, animals before other things, frequent senses first."""
         senses = self._senses.get(name.lower(), [])
         alike = [synset for synset in senses if name in synset.names] or senses
         things = (synset for files in THINGS for synset in alike if synset.file in files)

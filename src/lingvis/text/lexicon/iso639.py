@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Macro-languages have the code under which those projects publish them (ara, zho, mon).
+# Macro-languages have the codes that these projects use (ara, zho, mon).
 THREE_LETTERS = {
     "af": "afr", "ar": "ara", "be": "bel", "bg": "bul", "bn": "ben", "bo": "bod", "br": "bre", "ca": "cat",
     "cs": "ces", "cy": "cym", "da": "dan", "de": "deu", "el": "ell", "en": "eng", "eo": "epo", "es": "spa",

@@ -1,4 +1,4 @@
-"""WordNet from its own data files: the base forms of an English word and its synonyms."""
+"""WordNet's data files: the base forms of an English word and its synonyms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ABOVE = ("@", "@i")  # pointers from a thing to its kind
 class Synset:
     """Names of one thing or property.
 
-    file: the number of the lexicographer file, which tells the kind of thing; above: the offsets of more general
+    file: the number of the lexicographer file, which identifies the kind of thing; above: the offsets of more general
     synsets.
     """
 

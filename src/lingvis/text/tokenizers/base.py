@@ -21,9 +21,9 @@ class Vocabulary:
     pad, mask: the ids of the padding and of the mask token. special: all ids that are not words.
     letters: number of letter numbers in spellings. word_length: number of letters that a spelling has room for.
     marks: the first of two letter numbers that no character has, for the marks before and after a word.
-    languages, blocks: where each language has words of its own, the ids [first, end) of each, most frequent first.
-    own_words: those words, by id from the first block on.
-    lender: the number of the language whose words also occur in sentences of the others; -1: none.
+    languages, blocks: if languages have separate words, the ids [first, end) of each language, most frequent
+    first. own_words: the words of all blocks, in the order of their ids.
+    lender: the number of the language whose words also occur in sentences of other languages; -1: none.
     """
 
     size: int
@@ -42,7 +42,7 @@ class Vocabulary:
 class Tokenizer(RecipePart, ABC):
     """Sentences -> token ids; made with options, then fitted on training captions or loaded from a model folder.
 
-    spells: whether it gives every word an id and can spell it.
+    spells: whether every word gets an id and a spelling.
     """
 
     spells: ClassVar[bool] = False
@@ -58,14 +58,14 @@ class Tokenizer(RecipePart, ABC):
 
     @abstractmethod
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote."""
+        """Read the files that `save` wrote."""
 
     @abstractmethod
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         """The token ids of each sentence."""
 
     def spelling(self, ids: Ints) -> Ints:
-        """Letter numbers [len(ids), word_length] of ids that the latest call gave out, 0 after the end of a word."""
+        """Letter numbers [len(ids), word_length] of ids that the latest call returned, 0 after the end of a word."""
         raise NotImplementedError(f"{type(self).__name__} does not spell words")
 
 

@@ -35,7 +35,7 @@ MARKS = 2
 class Alphabet:
     """Characters as letter numbers.
 
-    A special token is spelled by the letter of its own number: padding by none, `unknown` by the letter for every
+    A special token is spelled by the letter with its number: padding by none, `unknown` by the letter for every
     character outside the alphabet. The characters come after the special tokens, then two free numbers for the marks
     of a word, then the characters of languages that were `added` later, so that no other number changes.
     """
@@ -64,12 +64,12 @@ class Alphabet:
         return cls([character for character, _ in sorted(kept, key=lambda item: (-item[1], item[0]))])
 
     def extended(self, counts: Counter[str], min_count: int) -> Alphabet:
-        """The same with the new characters of counted words; existing letters keep their numbers."""
+        """A copy with the new characters of counted words; existing letters keep their numbers."""
         new = [each for each in Alphabet.of(counts, min_count).characters if each not in self._known]
         return Alphabet(self.characters, [*self.added, *new])
 
     def without_unknown(self, word: str) -> str:
-        """The word without characters outside the alphabet, unless it has no others."""
+        """The word without characters outside the alphabet; unchanged if it has no others."""
         return "".join(character for character in word if character in self._known) or word
 
     def spell(self, spelled: Sequence[str], length: int) -> Ints:
@@ -87,7 +87,7 @@ class Alphabet:
 class WordIds:
     """Ids for words in the order in which they occur, after those of the special tokens.
 
-    The first `lasting` distinct words keep their ids; the ids of the others are given to new words after `forget`.
+    The first `lasting` distinct words keep their ids; other ids are reused for new words after `forget`.
     """
 
     def __init__(self, lasting: int = LASTING_IDS) -> None:
@@ -119,10 +119,10 @@ class WordIds:
 
 @TOKENIZERS.register("characters", "words of any script, each spelled by its characters")
 class CharacterTokenizer(Tokenizer):
-    """Words by ICU between a start and an end token, with the characters that the training captions show at
-    least `min_count` times; of a word, the first `word_length` characters are spelled (LIWE: 26).
+    """Words by ICU between a start and an end token, with the characters that occur at least `min_count`
+    times in the training captions; only the first `word_length` characters of a word are spelled (LIWE: 26).
 
-    Words get ids as they occur, valid for this object only: only the characters are saved. With `min_count` = 1 no
+    Words get ids as they occur, valid for this object only; only the characters are saved. With `min_count` = 1 no
     training caption has an unknown character, so that letter is never trained: later words are spelled without their
     unknown characters, unless they have no others.
     """
@@ -145,18 +145,18 @@ class CharacterTokenizer(Tokenizer):
         self._set(alphabet)
 
     def extended(self, texts: Sequence[str], langs: Sequence[str]) -> CharacterTokenizer:
-        """A tokenizer that also knows the characters of these sentences and spells all other words as this one."""
+        """A tokenizer with the additional characters of these sentences; all other words keep their spelling."""
         tokenizer = CharacterTokenizer(word_length=self.word_length, min_count=self.min_count)
         tokenizer._set(self.alphabet.extended(self._count(texts, langs), self.min_count))
         return tokenizer
 
     def save(self, folder: Path) -> None:
-        """Write the list of characters, and that of characters added later, into a model folder."""
+        """Write the list of characters, and the list of characters added later, into a model folder."""
         added = {"added": self.alphabet.added} if self.alphabet.added else {}
         write_json(folder / self.FILE, {"characters": self.alphabet.characters, **added})
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote."""
+        """Read the files that `save` wrote."""
         stored = json.loads((folder / self.FILE).read_text(encoding="utf-8"))
         lists = stored["characters"], stored.get("added", [])
         for each in lists:
@@ -167,7 +167,7 @@ class CharacterTokenizer(Tokenizer):
         self._set(Alphabet(*lists))
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
-        """The ids of each sentence; those without a lasting id are valid until the next call."""
+        """The ids of each sentence; ids that are not lasting are valid until the next call."""
         self._ids.forget()
         return [
             np.asarray([START, *self._ids.number(words(text, lang)), END], dtype=np.int64)
@@ -175,7 +175,7 @@ class CharacterTokenizer(Tokenizer):
         ]
 
     def spelling(self, ids: Ints) -> Ints:
-        """Letter numbers [len(ids), word_length] of ids that the latest call gave out, 0 after the end."""
+        """Letter numbers [len(ids), word_length] of ids that the latest call returned, 0 after the end."""
         spelled = self._ids.words(ids)
         if self.min_count == 1:
             spelled = [self.alphabet.without_unknown(word) for word in spelled]

@@ -32,7 +32,7 @@ LENDER = "en"  # the language whose words replace rare words of the others
 
 
 class _Language(BaseModel):
-    """A language as stored: its words, and those that have the id of an English word instead."""
+    """A language as stored: its words, and borrowed words, which have the id of an English word."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     words: list[str]
@@ -44,16 +44,16 @@ class _Stored(BaseModel):
     languages: dict[str, _Language]
 
 
-@TOKENIZERS.register("language_words", "words by ICU, each language with ids of its own (MULE, SMALR)")
+@TOKENIZERS.register("language_words", "words by ICU, with separate ids per language (MULE, SMALR)")
 class LanguageWordTokenizer(Tokenizer):
     """The words that occur at least `min_count` times in the training captions of a language, one block per language.
 
     Languages come in order of first appearance, words by frequency, ties in alphabetical order. With
     `rare_below` = t and a folder of `dictionaries`, words of other languages that occur fewer than t times
-    become their English translation where the English block has it, and are unknown elsewhere (Burns et al.
+    become their English translation if the English block has it, and unknown otherwise (Burns et al.
     2020, "Dictionary Mapping"). The mapping is stored, so that a saved model needs no dictionary.
 
-    Where every training word is kept (`min_count` = 1 and no mapping), the vector of `unknown` is never trained:
+    If every training word is kept (`min_count` = 1 and no mapping), the vector of `unknown` is never trained:
     unknown words of later sentences are dropped, unless a sentence has no others.
     """
 
@@ -65,7 +65,7 @@ class LanguageWordTokenizer(Tokenizer):
         if (rare_below > 0) != bool(dictionaries):
             raise UserError(
                 f"text.tokenizer has rare_below = {rare_below} and dictionaries = {dictionaries!r}; "
-                "give both to map rare words to English, or neither"
+                "set both to map rare words to English, or neither"
             )
         self.min_count, self.rare_below, self.dictionaries = min_count, rare_below, dictionaries
         self._set({})
@@ -114,7 +114,7 @@ class LanguageWordTokenizer(Tokenizer):
         write_json(folder / self.FILE, _Stored(languages=self._languages).model_dump())
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote."""
+        """Read the files that `save` wrote."""
         stored = _Stored.model_validate_json((folder / self.FILE).read_text(encoding="utf-8")).languages
         lender = set(stored[LENDER].words) if LENDER in stored else set()
         for lang, each in stored.items():

@@ -56,11 +56,11 @@ class TransformerTokenizer(Tokenizer):
         self._set(pretrained("AutoTokenizer", self.model))
 
     def save(self, folder: Path) -> None:
-        """Write the tokenizer's own files into a model folder."""
+        """Write the tokenizer's files into a model folder."""
         self._tokenizer.save_pretrained(str(folder / FOLDER))
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote, without the hub."""
+        """Read the files that `save` wrote, without the hub."""
         self._set(pretrained("AutoTokenizer", folder / FOLDER, local_files_only=True))
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:

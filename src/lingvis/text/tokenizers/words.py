@@ -58,7 +58,7 @@ class WordTokenizer(Tokenizer):
         write_json(folder / self.FILE, {"words": self.words})
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote."""
+        """Read the files that `save` wrote."""
         stored = json.loads((folder / self.FILE).read_text(encoding="utf-8"))["words"]
         if not all(isinstance(word, str) for word in stored) or len(set(stored)) != len(stored):
             raise ValueError("its words must be strings, each once")

@@ -38,7 +38,7 @@ def _translate(lines: list[str], pair: str) -> list[str]:
     if len(done) != len(lines):
         raise UserError(
             f"Apertium's pair {pair} turned {len(lines)} sentences into {len(done)}; translate fewer at a time "
-            "to find the one that it splits"
+            "to find the sentence that is split"
         )
     return [line.strip() for line in done]
 

@@ -10,7 +10,7 @@ from lingvis.registry import Registry
 
 @runtime_checkable
 class Translator(Protocol):
-    """Sentences of one language -> the same sentences in another; any function of this shape is a translator."""
+    """Sentences of one language -> the same sentences in another; any function with this signature is a translator."""
 
     def __call__(self, texts: Sequence[str], source: str, target: str) -> list[str]: ...
 

@@ -31,7 +31,7 @@ class FastTranslator:
 
 @TRANSLATORS.register("argos", "the library Argos Translate with the models installed for it")
 class ArgosTranslator:
-    """Translates with Argos Translate, which goes through a third language if no model serves a pair directly."""
+    """Translates with Argos Translate, which goes through a third language if no model translates a pair directly."""
 
     def __init__(self) -> None:
         self._library = _library("argostranslate.translate", "argostranslate")

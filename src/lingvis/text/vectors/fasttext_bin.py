@@ -37,7 +37,7 @@ class _FastTextModel:
     matrix: Floats
 
     def vector(self, word: str) -> Floats | None:
-        """The mean of the word's own vector and those of its subwords; None when it has neither."""
+        """The mean of the vectors of a word and of its subwords; None if there are none."""
         written, row = self.words.get(word, (word, -1))
         rows = [row] if row >= 0 else []
         if self.longest > 0 and self.buckets:

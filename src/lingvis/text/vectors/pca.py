@@ -12,7 +12,7 @@ from lingvis.errors import UserError
 def reduce(vectors: Floats, dim: int) -> Floats:
     """Coordinates of vectors [n, size] along the `dim` axes of largest variance, [n, dim], largest first.
 
-    The mean is subtracted first, so zero stands for the average vector: pass the vectors of known words only, and
+    The mean is subtracted first, so zero is the average vector: pass the vectors of known words only, and
     leave unknown ones at zero. The largest weight of each axis is made positive: the sign of an eigenvector is
     arbitrary, and results should not depend on the linear algebra library.
     """

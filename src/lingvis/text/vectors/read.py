@@ -1,4 +1,4 @@
-"""Read the vectors of wanted words from a published file; its suffix decides the format."""
+"""Read the vectors of given words from a published file; the suffix decides the format."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def train(
 def import_(
     dataset: Dataset | Path | str, *, name: str, files: Mapping[str, Path], dim: int | None = None
 ) -> VectorsResult:
-    """Import published vectors, one file per language, and keep those of words that the dataset's sentences use.
+    """Import published vectors, one file per language, for the words in the dataset's sentences.
 
     dim: reduce each language by PCA to this size; vectors that were aligned across languages lose their alignment.
     """
@@ -134,14 +134,14 @@ def _folder(dataset: Dataset, name: str) -> Path:
 
 
 def _is_stored(folder: Path, origins: Mapping[str, VectorsOrigin]) -> bool:
-    """Whether the folder holds exactly these vectors; raises if it holds others, which are never overwritten."""
+    """Whether the folder holds exactly these vectors; raises if it holds others: they are never overwritten."""
     if folder.name not in names(folder.parent.parent):
         return False
     stored = WordVectors.open(folder).manifest.languages
     if {lang: entry.origin for lang, entry in stored.items()} == origins:
         return True
     raise UserError(
-        f"{folder} was made from other sentences, files or settings; choose another name, or delete that folder"
+        f"{folder} was made from other sentences, files or settings; choose another name, or delete the folder"
     )
 
 

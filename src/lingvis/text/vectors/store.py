@@ -26,9 +26,9 @@ VECTORS = "vectors"  # the folder below the dataset, and the tensor of a file
 class VectorsOrigin(StrictModel):
     """Where the vectors of a language come from; equal origins mean equal vectors.
 
-    source: the training method, or the name of the file they were read from, whose SHA-256 is `file`.
+    source: the training method, or the name of the source file, whose SHA-256 is `file`.
     sentences: SHA-256 of the sentences whose words are kept, one sentence per line.
-    dim: the requested size; None keeps that of the file.
+    dim: the requested size; None keeps the size of the file.
     """
 
     source: str
@@ -143,7 +143,7 @@ def write_vectors(
         for lang, table in tables.items():
             file = folder / _file_name(lang)
             metadata = {"words": json.dumps(table.words, ensure_ascii=False)}
-            # Not save_file: it makes files that only their owner may read.
+            # Not save_file, which makes files that only the owner may read.
             file.write_bytes(save({VECTORS: table.values.astype(np.float16)}, metadata=metadata))
             languages[lang] = LanguageVectors(
                 origin=origins[lang],
@@ -173,4 +173,4 @@ def _file_name(lang: str) -> str:
 
 
 def _damaged(path: Path, reason: str) -> UserError:
-    return UserError(f"{path} is damaged ({reason}); delete that folder and make the word vectors again")
+    return UserError(f"{path} is damaged ({reason}); delete the folder and make the word vectors again")

@@ -79,7 +79,9 @@ def _has_spaces_in_word(line: bytes, dim: int) -> bool:
 
 def _numbers(text: bytes, file: Path, number: int) -> Floats:
     try:
-        with np.errstate(over="ignore"):  # a number that is too large becomes infinite and is rejected below
+        with np.errstate(
+            over="ignore"
+        ):  # a number that is too large becomes infinite, which is rejected below
             vector = np.array(text.split(b" ")).astype(np.float32)
     except ValueError as error:
         raise _bad(file, number, "something other than a number after the word") from error

@@ -50,8 +50,8 @@ def train_vectors(
 ) -> WordTable:
     """Vectors of every word of the sentences of one language; `on_epoch` is called after each pass over them.
 
-    Skip-gram with negative sampling; a word is the mean of its own vector and those of its subwords
-    (Bojanowski et al. 2017, eq. 1-2). Runs on one thread, so that a seed gives the same vectors again.
+    Skip-gram with negative sampling; a word is the mean of the vectors of the word and of its
+    subwords (Bojanowski et al. 2017, eq. 1-2). Runs on one thread, so that a seed reproduces the vectors.
     """
     callback: Any = gensim("models.callbacks").CallbackAny2Vec
 

@@ -13,7 +13,7 @@ from lingvis.types import TextBatch, Tokens
 
 
 class WordPart(RecipePart, nn.Module, ABC):
-    """Gives every token of a sentence a vector of length `dim`."""
+    """Maps every token of a sentence to a vector of length `dim`."""
 
     dim: int
 
@@ -24,11 +24,11 @@ class WordPart(RecipePart, nn.Module, ABC):
 
     @property
     def table_values(self) -> int:
-        """Number of values of the table that a deployed model looks words up in; 0: it has no such table."""
+        """Number of values in the word table of a deployed model; 0: there is no table."""
         return 0
 
     def save(self, folder: Path) -> None:
-        """Write what the constructor needs beside the weights into a model folder; by default nothing."""
+        """Write files that the constructor needs besides the weights into a model folder; by default none."""
         return
 
     @abstractmethod

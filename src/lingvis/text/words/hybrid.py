@@ -1,4 +1,4 @@
-"""SMALR's hybrid embedding: frequent words have vectors of their own, all others share latent tokens."""
+"""SMALR's hybrid embedding: frequent words have separate vectors, all others share latent tokens."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from lingvis.text.words.space import WordSpace, check_blocks, check_vectors
 from lingvis.types import TextBatch, Tokens
 
 
-@WORDS.register("hybrid", "own vectors for frequent words, shared latent tokens for the others (SMALR)")
+@WORDS.register("hybrid", "separate vectors for frequent words, shared latent tokens for the others (SMALR)")
 class HybridWords(WordPart):
     """ids [B, L] -> [B, L, dim] (Burns et al. 2020, section 3.1, HEM).
 
-    The first `own` words of each language have vectors of their own, which pass through the language's linear
-    layer; every other word has the vector of ONE latent token. The choice of the token is fixed, the vectors are
-    trained; tokens without a word are dropped. own = 0 is the language-agnostic baseline (LA). Special tokens have
+    The first `own` words of each language have separate vectors, which pass through the linear layer of the
+    language. Every other word has the vector of ONE latent token: the choice of the token is fixed, its vector is
+    trained. Tokens without a word are dropped. own = 0 is the language-agnostic baseline (LA). Special tokens have
     vectors of the universal space.
 
     vectors: the start of the own vectors, as in `universal`, reduced to vector_dim by PCA. assignment: from the
@@ -41,7 +41,7 @@ class HybridWords(WordPart):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """Its latent tokens come from pre-training."""
+        """The latent tokens need pre-training."""
         if recipe.pretraining.name != "latent":
             yield (
                 f"text.words hybrid starts from latent tokens, but pretraining.name is {recipe.pretraining.name}; "
@@ -100,12 +100,12 @@ class HybridWords(WordPart):
 
     @property
     def per_language(self) -> bool:
-        """One linear layer per language, where words have vectors of their own."""
+        """True if some words have separate vectors: they pass through one linear layer per language."""
         return self.space.project is not None
 
     @property
     def table_values(self) -> int:
-        """Number of values of the table that a deployed model looks words up in."""
+        """Number of values in the word table of a deployed model."""
         return self.space.table_values
 
     def forward(self, batch: TextBatch) -> Tokens:
@@ -113,7 +113,7 @@ class HybridWords(WordPart):
 
 
 def _own_ids(vocabulary: Vocabulary, own: int) -> Tensor:
-    """Ids of the words with vectors of their own, language by language."""
+    """Ids of the words with separate vectors, language by language."""
     ids = [torch.arange(first, min(first + own, end)) for first, end in vocabulary.blocks]
     return torch.cat(ids)
 

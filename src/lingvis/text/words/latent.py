@@ -1,4 +1,4 @@
-"""The latent vocabulary of SMALR: a few shared tokens that stand for the many words of all languages."""
+"""The latent vocabulary of SMALR: a few shared tokens represent the many words of all languages."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ class Assignment:
     vectors: Tensor
 
     def used(self, special: int) -> int:
-        """Number of tokens that stand for at least one word; the first `special` ids are no words."""
+        """Number of tokens with at least one word; the first `special` ids are not words."""
         return len(torch.unique(self.token_of[special:]))
 
 
 class LatentAttention(nn.Module):
     """ids [B, L] -> vectors of latent tokens [B, L, dim] by hard attention (Burns et al. 2020, section 3.1).
 
-    A linear layer scores the latent tokens from a word's pretrained vector, and the best one stands for the
-    word. In training, with probability `explore`, it is any of the `among` best, drawn once per batch for each
+    A linear layer scores the latent tokens from a word's pretrained vector, and the best token represents
+    the word. In training, with probability `explore`, it is any of the `among` best, drawn once per batch for each
     distinct word. Hard choices have no gradient, so the layer uses a straight-through estimate: forward the chosen
-    token, backward a mixture of the `among` best weighted by the softmax of their scores. The tokens themselves
-    learn only where they are chosen. Special tokens are no words: the mask leaves them out.
+    token, backward a mixture of the `among` best weighted by the softmax of their scores. Tokens learn only
+    where they are chosen. Special tokens are not words: the mask leaves them out.
 
-    Our decision, which the paper leaves open: scores are cosines, and a row of the layer has the square root of its
+    Not specified in the paper: scores are cosines, and a row of the layer has the square root of its
     size as its initial length, so that a step of Adam turns it by about `lr` radians. A plain layer collapses: rows
-    that win words grow, turn and win more, until a fiftieth of the tokens is left.
+    that win words grow, turn and win more, until only 2 % of the tokens are used.
 
     vectors: float32 [vocabulary.size, any], not trained; words with a vector of zeros get a random one.
     """

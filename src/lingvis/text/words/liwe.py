@@ -24,8 +24,8 @@ class CharacterMLP(SpelledWordPart):
 
     Every layer, the last one too, is a linear map with weight norm, batch norm and a leaky ReLU of slope 0.1
     (Wehrmann et al. 2019, LIWE-GRU(f1, f2); Burns et al. 2020 call 24-d letters S-LIWE and 120-d ones L-LIWE).
-    Batch statistics count each distinct word of a batch once, without padding and `unknown`, which no sentence of
-    spelled words has; the mask token counts, since augmentation may put it into any batch. Positions after the end of
+    Batch statistics count each distinct word of a batch once, without padding and `unknown`, which never occurs
+    in spelled sentences; the mask token counts, since augmentation may put it into any batch. Positions after the end of
     a word are zero.
     """
 
@@ -45,7 +45,7 @@ class CharacterMLP(SpelledWordPart):
     def compose(self, words: SpelledWords) -> Tensor:
         values: Tensor = self.letters(words.letters).flatten(1)
         first = torch.ones_like(words.ids[:1], dtype=torch.bool)
-        distinct = torch.cat([first, words.ids[1:] != words.ids[:-1]])  # the last is repeated to fill up
+        distinct = torch.cat([first, words.ids[1:] != words.ids[:-1]])  # the last is repeated as padding
         real = distinct & (words.ids != PAD) & (words.ids != UNKNOWN)
         for layer in self.layers:
             values = layer(values, real)
@@ -53,7 +53,7 @@ class CharacterMLP(SpelledWordPart):
 
 
 class _Layer(nn.Module):
-    """A linear map with weight norm, then batch norm and leaky ReLU; the bias is that of the batch norm."""
+    """A linear map with weight norm, then batch norm and leaky ReLU; the batch norm has the bias."""
 
     def __init__(self, input_dim: int, dim: int) -> None:
         super().__init__()

@@ -23,12 +23,12 @@ FITTED = ("procrustes", "rcsls")  # maps that need a dictionary and another mode
 
 @WORDS.register("mapped", "fixed pretrained vectors through one linear map between languages (Translator)")
 class MappedWords(WordPart):
-    """ids [B, L] -> [B, L, vector_dim]: M x, x being the vector of a word (Liu, Lebret, Aberer: f(M t)).
+    """ids [B, L] -> [B, L, vector_dim]: M x, where x is the vector of a word (Liu, Lebret, Aberer: f(M t)).
 
     vectors: float32 [vocabulary.size, vector_dim], prepared as in `lingvis.text.alignment`, zeros for words
-    without one; None when a saved model is loaded. map: "none" leaves M out; "random" is a random rotation, which
+    without a vector; None when a saved model is loaded. map: "none" leaves M out; "random" is a random rotation, which
     differs from a fitted one only in its directions; "procrustes" and "rcsls" start from `matrix`
-    [vector_dim, vector_dim], which was fitted with `dictionary`: the part itself never reads that file.
+    [vector_dim, vector_dim], which was fitted with `dictionary`, a file that this class never reads.
 
     Special tokens belong to no language: their vectors are in the space after the map. The vectors of words are
     parameters, so that optimizer.factors can freeze them, as the recipes do.
@@ -36,7 +36,7 @@ class MappedWords(WordPart):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """Every word with a vector stays in the vocabulary; a dictionary serves only a fitted map."""
+        """Every word with a vector stays in the vocabulary; only a fitted map has a dictionary."""
         tokenizer, words = recipe.text.tokenizer.options, recipe.text.words.options
         if tokenizer.get("min_count") != 1 or tokenizer.get("rare_below"):
             yield (
@@ -90,7 +90,7 @@ class MappedWords(WordPart):
         return Tokens(chosen, batch.mask, batch.runs)
 
     def table(self) -> Floats:
-        """The vectors of `words` after the map, [words, vector_dim]: the space that the encoder knows."""
+        """The vectors of `words` after the map, [words, vector_dim]: the input space of the encoder."""
         with torch.no_grad():
             values: Floats = self._mapped(self.vectors).cpu().numpy()
         return values

@@ -23,8 +23,8 @@ class HashedNgrams(SpelledWordPart):
 
     n-grams have `shortest` to `longest` letters; the marks before and after the word count as letters (Bojanowski et
     al. 2017). The hash of letters c is sum_i c_i BASE^i mod PRIME mod buckets; the powers of the whole word start one
-    higher, which distinguishes it from n-grams. Dividing by the root of the number gives short and long words the
-    spread of one table row, U(-0.1, 0.1) at the start. No letters: zero.
+    higher, which distinguishes it from n-grams. Division by the root of the number keeps the spread of short and
+    long words equal to one table row, U(-0.1, 0.1) at the start. No letters: zero.
     """
 
     powers: Tensor
@@ -40,9 +40,7 @@ class HashedNgrams(SpelledWordPart):
                 f"give shortest <= longest <= {width}, the length of a word with its marks"
             )
         self.buckets, self.shortest, self.longest = buckets, shortest, longest
-        self.drop = (
-            0.0  # share of the n-grams that is left out in training, so that each becomes useful by itself
-        )
+        self.drop = 0.0  # share of the n-grams to leave out in training, so that each becomes useful alone
         self.before, self.after = vocabulary.marks, vocabulary.marks + 1
         self.table = nn.EmbeddingBag(buckets + 1, dim, mode="sum", padding_idx=buckets)
         nn.init.uniform_(self.table.weight, -0.1, 0.1)

@@ -1,4 +1,4 @@
-"""Word vectors that start from stored ones."""
+"""Learned word vectors, initialised from stored vectors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lingvis.text.words.embedding import REACH, WordEmbedding
 
 @WORDS.register("pretrained", "one learned vector per word, starting from stored word vectors (data.vectors)")
 class PretrainedEmbedding(WordEmbedding):
-    """As `embedding`, but words with a stored vector start from it; these are scaled to the spread of the others.
+    """As `embedding`, but words start from stored vectors, scaled to the spread of the random vectors.
 
-    vectors: float32 [vocabulary.size, dim], zeros for words without one.
+    vectors: float32 [vocabulary.size, dim], zeros for words without a vector.
     """
 
     def __init__(self, *, vocabulary: Vocabulary, dim: Count, vectors: Floats | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The universal space of words: own vectors through the layer of their language, shared vectors unchanged."""
+"""The universal word space: vectors of a language pass through its layer, shared vectors stay unchanged."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SCALE = 0.1  # standard deviation of random vectors
 class WordSpace(nn.Module):
     """Row numbers [B, L] -> universal vectors [B, L, dim].
 
-    The first `shared` rows are vectors of the universal space that all languages use; then come the own words of each
-    language, own[n] of language n, whose vectors [words, vector_dim] pass through the language's linear layer.
-    vectors: the start of the latter. lender: the language whose own words also occur in sentences of the others; they
-    pass through its layer there too.
+    The first `shared` rows are vectors of the universal space for all languages. Then come the words of each
+    language, own[n] of language n, whose vectors [words, vector_dim] pass through the linear layer of the language.
+    vectors: the initial values of these. lender: the language whose words also occur in sentences of other languages;
+    they always pass through the lender's layer.
 
-    A vector depends on its row number alone. So without training and gradients all of them are computed once and
-    looked up until a weight changes: a deployed model multiplies nothing here.
+    A vector depends on its row number alone. So in evaluation without gradients all vectors are computed once
+    and looked up until a weight changes: a deployed model needs no multiplication here.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class WordSpace(nn.Module):
 
     @property
     def table_values(self) -> int:
-        """Number of values of the table, the only part of its words that a deployed model keeps.
+        """Number of values of the table, the only word weights of a deployed model.
 
         Burns et al. 2020 do not count it: their words have no parameters at test time.
         """

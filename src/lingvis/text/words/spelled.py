@@ -31,12 +31,12 @@ class SpelledWordPart(WordPart):
                 "use the tokenizer characters, or the word part embedding"
             )
         self.dim = dim
-        self.drop = 0.0  # share of the n-grams that is left out in training; parts without n-grams ignore it
+        self.drop = 0.0  # share of the n-grams to leave out in training; parts without n-grams ignore it
         self._kept: _Kept | None = None
 
     @abstractmethod
     def compose(self, words: SpelledWords) -> Tensor:
-        """Vectors [words, dim]; outside training a vector depends on its own word alone."""
+        """Vectors [words, dim]; outside training a vector depends on its word alone."""
 
     def forward(self, batch: TextBatch) -> Tokens:
         words = batch.words
@@ -62,7 +62,7 @@ class SpelledWordPart(WordPart):
         ids = words.ids.clamp(max=LASTING_IDS - 1)
         if int(ids[-1]) >= len(kept.vectors):  # ids ascend
             kept = self._kept = kept.grown(int(ids[-1]) + 1)
-        # Compare letters, not ids: another tokenizer gives the same ids to other words.
+        # Compare letters, not ids: another tokenizer may use the same ids for other words.
         known = (kept.letters[ids] == words.letters).all(dim=1)
         if known.all():
             return kept.vectors[ids]
@@ -94,13 +94,13 @@ class _Kept:
 
     @classmethod
     def empty(cls, state: tuple[tuple[int, int], ...], letters: Tensor, weight: Tensor, dim: int) -> _Kept:
-        """Room for the first words; letters and weight give the widths, number types and device."""
+        """Room for the first words; letters and weight determine the widths, number types and device."""
         # Tensors made under inference mode cannot be written outside it.
         with torch.inference_mode(False):
             return cls(state, letters.new_full((1024, letters.shape[1]), -1), weight.new_zeros(1024, dim))
 
     def grown(self, size: int) -> _Kept:
-        """The same with room for at least `size` words, and for twice as many as now."""
+        """A copy with room for at least `size` words, and for twice as many as now."""
         more = max(size, 2 * len(self.vectors)) - len(self.vectors)
         with torch.inference_mode(False):
             letters = F.pad(self.letters, (0, 0, 0, more), value=-1)

@@ -15,8 +15,8 @@ class TransformerWords(WordPart):
     """ids [B, L] -> last hidden states [B, L, dim].
 
     folder: the model folder when a trained model is loaded; the architecture then comes from the saved configuration
-    and the weights from the model's own file, so that the hub is not needed.
-    A transformer whose weights are all frozen stays in evaluation mode: the same sentence gives the same states.
+    and the weights from the model folder, so that the hub is not needed. A
+    transformer whose weights are all frozen stays in evaluation mode: a sentence always has the same states.
     """
 
     def __init__(self, *, vocabulary: Vocabulary, model: str, folder: Path | None = None) -> None:
@@ -33,7 +33,7 @@ class TransformerWords(WordPart):
         self.transformer.config.save_pretrained(str(folder / FOLDER))
 
     def train(self, mode: bool = True) -> TransformerWords:
-        """Switch the mode; without dropout while nothing here is trained."""
+        """Switch the mode; without dropout while all weights are frozen."""
         super().train(mode)
         if not any(each.requires_grad for each in self.parameters()):
             self.transformer.eval()

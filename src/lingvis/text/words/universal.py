@@ -18,8 +18,8 @@ from lingvis.types import TextBatch, Tokens
 class UniversalWords(WordPart):
     """ids [B, L] -> [B, L, dim]: one vector per word, then the linear layer of its language (Kim et al. 2020).
 
-    vectors: the start of the table, float32 [vocabulary.size, vector_dim], zeros for words without one, which start
-    from random vectors; None when a saved model is loaded. Vectors reduced by PCA give SMALR's baseline. tune: whether
+    vectors: the initial table, float32 [vocabulary.size, vector_dim], zeros for words without a vector, which start
+    from random values; None when a saved model is loaded. SMALR's baseline has vectors reduced by PCA. tune: whether
     the table is trained. Special tokens belong to no language: they have vectors of the universal space.
     """
 
@@ -56,7 +56,7 @@ class UniversalWords(WordPart):
 
     @property
     def table_values(self) -> int:
-        """Number of values of the table that a deployed model looks words up in."""
+        """Number of values in the word table of a deployed model."""
         return self.space.table_values
 
     def forward(self, batch: TextBatch) -> Tokens:

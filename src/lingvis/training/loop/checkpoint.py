@@ -25,8 +25,8 @@ FORMAT = "2"  # 1: recipes had one objective outside the terms
 class TrainingState:
     """Progress of a training: `batch` batches of epoch `epoch` are done.
 
-    identity: of the recipe and the data; a checkpoint is resumed with the same identity only. seconds: of training so
-    far, in a run that is recorded. best: weights of the model that was best on validation, after epoch `best_epoch`.
+    identity: of the recipe and the data; only the same identity can resume a checkpoint. seconds: of training so far,
+    in a recorded run. best: weights of the best model on validation, after epoch `best_epoch`.
     """
 
     identity: str = ""
@@ -48,7 +48,7 @@ def save_checkpoint(
     for index, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{index}/{name}": torch.as_tensor(value) for name, value in moments.items()}
     values = asdict(TrainingState(**{**vars(state), "best": {}}))
-    # One storage may serve two names (the best model may be the current one): copies keep safetensors strict.
+    # Two names may share one storage (the best model may be the current one), which safetensors rejects: copy.
     flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     with atomic_file(folder / FILE) as temporary:
         save_file(flat, temporary, metadata={"state": json.dumps(values), "format": FORMAT})

@@ -1,4 +1,4 @@
-"""The training loop: training, pre-training and adding a language run through it."""
+"""The training loop, shared by training, pre-training and adding a language."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def fit(
     folder: Path | None = None,
     label: str | None = "train",
 ) -> TrainingState:
-    """Train from `state` on and return the final state, with the weights that were best on validation.
+    """Train from `state` on and return the final state, with the best weights on validation.
 
-    validate: called after every epoch; without it no weights are kept. folder: gets log, curves and checkpoints.
+    validate: called after every epoch; without it no weights are kept. folder: for log, curves and checkpoints.
     label: of the progress bar; None shows no bar.
 
     With a folder all random numbers of a step come from (seed, step), so that a resumed run repeats an uninterrupted
-    one. Without a folder nothing can be resumed, and they come from torch's generator as it is.
+    one. Without a folder nothing can be resumed, and torch's generator is used unseeded.
     """
     run: contextlib.AbstractContextManager[RunRecord | None] = (
         recording(folder, state, task, optimizer, checkpoint_seconds=plan.checkpoint_seconds)
@@ -134,7 +134,7 @@ def copy_weights(module: nn.Module) -> dict[str, torch.Tensor]:
 
 @contextlib.contextmanager
 def _progress(label: str | None, total: int, done: int) -> Iterator[Callable[[int, str], None]]:
-    """A progress bar's `advance`, or nothing in its place."""
+    """Yield the `advance` of a progress bar; without a label, a function that does nothing."""
     if label is None:
         yield lambda count, note: None
         return

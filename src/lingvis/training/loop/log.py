@@ -30,7 +30,7 @@ class RunLog:
         self._board = _tensorboard(folder / "tensorboard", from_step)
 
     def write(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
-        """Record numbers of a step; those of a nested object stand below its name in TensorBoard."""
+        """Record numbers of a step; TensorBoard shows nested numbers as NAME/KEY."""
         record = {"kind": kind, "step": step, **values}
         self.records.append(record)
         self._file.write(json.dumps(record) + "\n")

@@ -23,8 +23,8 @@ def make_optimizer(
 ) -> torch.optim.Optimizer:
     """Adam or AdamW; `factors` scales the rate of parameters by name prefix, the longest prefix wins.
 
-    A factor of 0 freezes: those parameters are left out and get no gradient, like those that a part has frozen
-    itself. Each group keeps its scale as `factor`, so that `set_rate` can change `lr` at every step.
+    A factor of 0 freezes: such parameters are left out and get no gradient, like the frozen weights of a part.
+    Each group keeps its scale as `factor`, so that `set_rate` can change `lr` at every step.
     """
     groups: dict[float, list[nn.Parameter]] = {}
     for key, parameter in parameters.items():

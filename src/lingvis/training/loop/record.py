@@ -49,7 +49,7 @@ class RunRecord:
         self.watch = LossWatch()
 
     def after_step(self) -> None:
-        """Report the loss and write a checkpoint when it is time; raises Interrupted after Ctrl-C."""
+        """Report the loss and write a checkpoint when due; raises Interrupted after Ctrl-C."""
         if self._state.step % LOG_EVERY == 0:
             self.report()
         if self._interrupted():
@@ -71,7 +71,7 @@ class RunRecord:
         self._log.write("val", self._state.step, {"epoch": self._state.epoch, **validation.values})
 
     def finish(self) -> None:
-        """Note the time that training took, and draw the curves."""
+        """Record the training time and draw the curves."""
         self._state.seconds = time.monotonic() - self._began
         draw_curves(self._folder, self._log.records)
 
@@ -108,7 +108,7 @@ def recording(
 
 @contextlib.contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed; a second Ctrl-C stops at once."""
+    """Yield a function that returns whether Ctrl-C was pressed; a second Ctrl-C stops at once."""
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield pressed.is_set

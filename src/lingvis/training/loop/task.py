@@ -1,4 +1,4 @@
-"""The contract between the training loop and the task that it trains."""
+"""The contract between the training loop and a task."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Ints = NDArray[np.int64]
 class Task(nn.Module, ABC):
     """Everything that is trained together; it turns a batch into a loss.
 
-    model: the module that training is for. The loop keeps its weights whenever validation is best; other modules
-    of the task, such as a learnt objective, are needed in training only.
+    model: the module to train. The loop keeps its weights whenever validation improves; other modules
+    of the task, such as a learnt objective, are used in training only.
     """
 
     model: nn.Module
 
     @abstractmethod
     def loss(self, rows: Ints, clock: Clock) -> Loss:
-        """The loss of one batch; rows: numbers of sentences, as a sampler gives them."""
+        """The loss of one batch; rows: numbers of sentences, as a sampler returns them."""
 
 
 @dataclass(frozen=True, slots=True)

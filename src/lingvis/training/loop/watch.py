@@ -12,14 +12,14 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 
-# A loss this close to that of a blind model, for this many steps on end, is a collapse.
+# A loss this close to the blind value, for this many consecutive steps, is a collapse.
 COLLAPSE_TOLERANCE = 0.002
 COLLAPSE_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class LossRecord:
-    """The loss of one step, and the weighted terms that it is the sum of."""
+    """The loss of one step: the sum, and its weighted terms."""
 
     step: int
     loss: float
@@ -54,7 +54,7 @@ class Loss:
 
 
 class LossWatch:
-    """Collects losses on the device; `flush` brings them to the host and raises when training has gone wrong."""
+    """Collects losses on the device; `flush` copies them to the host and raises when training has gone wrong."""
 
     def __init__(self) -> None:
         self._pending: list[tuple[int, list[str], Tensor]] = []

@@ -1,4 +1,4 @@
-"""Samplers: which sentences make up which batch, as a function of the seed and the epoch."""
+"""Samplers: a seed and an epoch -> the batches, as sentence numbers."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 class SentenceTable:
     """The sentences that a run learns from, by number.
 
-    groups int64 [S]: the picture each one is about; langs int64 [S]: language numbers; lengths int64 [S]: in tokens;
+    groups int64 [S]: the picture of each sentence; langs int64 [S]: language numbers; lengths int64 [S]: in tokens;
     origin int8 [S].
     """
 
@@ -34,9 +34,9 @@ class SentenceTable:
 
 
 class Sampler(RecipePart, ABC):
-    """Batches of sentences by number, those of one language together.
+    """Batches of sentence numbers, grouped by language.
 
-    Batches depend on nothing but the seed and the epoch, so that a resumed run sees the same ones.
+    Batches depend only on the seed and the epoch, so that a resumed run repeats them.
     """
 
     @abstractmethod
@@ -52,5 +52,5 @@ SAMPLERS: Registry[type[Sampler]] = Registry("sampling")
 
 
 def by_language(rows: Ints, langs: Ints) -> Ints:
-    """The sentences of each language together, so that parts with one layer per language take them in one piece."""
+    """Group sentences by language, so that parts with one layer per language process them in one piece."""
     return rows[np.argsort(langs[rows], kind="stable")]

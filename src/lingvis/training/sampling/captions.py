@@ -16,9 +16,9 @@ class CaptionSampler(Sampler):
 
     Shuffled captions are cut into stretches of `bucket` batches, each stretch is sorted by length, and the batches are
     shuffled again. No caption is left out: a remainder of one joins the batch before it, since a batch of one has no
-    negatives. temperature above 1 gives languages with few captions more than their share: a language of n captions is
+    negatives. A temperature above 1 favours languages with few captions: a language of n captions is
     drawn with probability proportional to n^(1/temperature), and a pass has as many captions as the dataset.
-    least_steps: an epoch has at least this many batches; few captions are passed over again until it has, so that it is
+    least_steps: an epoch has at least this many batches; small datasets are repeated to reach it, so that an epoch is
     worth a validation.
     """
 

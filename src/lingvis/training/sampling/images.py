@@ -19,16 +19,16 @@ Bools = NDArray[np.bool_]
 
 @SAMPLERS.register("images", "batches of pictures, with captions in several languages for each")
 class ImageSampler(Sampler):
-    """`batch_size` pictures per batch; of each, up to `per_language` captions in each of `languages` languages.
+    """`batch_size` pictures per batch, each with up to `per_language` captions in each of `languages` languages.
 
-    languages: how many to draw per picture, 0 for all it has; together: one draw for the whole batch, among the
-    languages of its pictures, and those without a caption in any of them are left out; temperature: as in
-    CaptionSampler, for that draw. An epoch is `passes` passes over the pictures; the last batch of a pass is filled up
-    with pictures of those before it. text_only: pictures that are not in the dataset, as a share of the batch, whose
-    sentences join for the terms between sentences.
+    languages: how many to draw per picture, 0 for all; together: one draw for the whole batch, among the
+    languages of its pictures, and pictures without a caption in the drawn languages are left out; temperature:
+    of that draw, as in CaptionSampler. An epoch is `passes` passes over the pictures; the last batch of a pass is filled up
+    with pictures of earlier batches. text_only: share of the batch for groups of text-only sentences, which take
+    part in the terms between sentences.
 
-    Captions are filled up to a round number, so that batches have few different sizes: with further ones of the same
-    pictures and languages, and with repetitions where there are no others.
+    Captions are padded to a round number, so that batches have few different sizes: with more captions of the same
+    pictures and languages, and with repetitions where there are no more.
     """
 
     ROUND = 64
@@ -61,7 +61,7 @@ class ImageSampler(Sampler):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """Sentences without a picture can be drawn only where they are learnt from."""
+        """Text-only sentences can be drawn only if data.text_only is true."""
         share = recipe.training.sampling.options.get("text_only")
         if share and not recipe.data.text_only:
             yield (
@@ -89,13 +89,13 @@ class ImageSampler(Sampler):
         return np.split(order, len(order) // size)
 
     def _draw(self, generator: np.random.Generator, groups: Ints) -> Ints:
-        """Captions of pictures [groups], and of some that are not in the dataset."""
+        """Captions of pictures [groups], and some text-only sentences."""
         described = len(groups)
         if self._extra:
             groups = np.concatenate([groups, generator.choice(self._texts, self._extra, replace=False)])
         has_caption = self._cells.count[groups] > 0  # [groups, languages]
         if self._languages:
-            # Sentences without a picture do not take part in a common draw: a batch without a picture teaches nothing.
+            # Text-only sentences take no part in a common draw: a batch without a picture teaches nothing.
             among = np.atleast_2d(has_caption[:described].any(axis=0)) if self._together else has_caption
             has_caption &= self._draw_languages(generator, among)
         rows, others = self._cells.draw(generator, groups, has_caption, self._per_language)
@@ -105,7 +105,7 @@ class ImageSampler(Sampler):
         return by_language(np.concatenate([rows, further, again]), self._table.langs)
 
     def _draw_languages(self, generator: np.random.Generator, among: Bools) -> Bools:
-        """Up to `languages` of each row's languages [rows, languages], drawn without replacement by their weights."""
+        """Draw up to `languages` of each row's languages [rows, languages], without replacement, by weight."""
         keys = np.where(among, self._favour + generator.gumbel(size=among.shape), -np.inf)
         chosen = np.zeros_like(among)
         np.put_along_axis(chosen, np.argsort(-keys, axis=1)[:, : self._languages], True, axis=1)
@@ -128,7 +128,7 @@ class _Cells:
     def draw(
         self, generator: np.random.Generator, groups: Ints, chosen: Bools, most: int
     ) -> tuple[Ints, Ints]:
-        """Up to `most` different sentences of each chosen cell [groups, languages], and the others of those cells."""
+        """Up to `most` different sentences of each chosen cell [groups, languages], and the other sentences of the cells."""
         count = np.where(chosen, self.count[groups], 0)
         keys = generator.random((*count.shape, max(1, int(count.max()))))  # [groups, languages, sentences]
         keys[np.arange(keys.shape[-1]) >= count[..., None]] = np.inf

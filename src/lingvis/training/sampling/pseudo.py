@@ -11,7 +11,7 @@ from lingvis.training.sampling.base import Ints, Sampler, SentenceTable
 class PseudoSampler(Sampler):
     """The batches of another sampler, each followed by the pseudo captions of `pictures` pictures.
 
-    one_each: a picture comes with one of its pseudo captions instead of all.
+    one_each: use one pseudo caption per picture instead of all.
     """
 
     def __init__(self, sampler: Sampler, sentences: SentenceTable, *, pictures: int, one_each: bool) -> None:
@@ -30,7 +30,7 @@ class PseudoSampler(Sampler):
         return self._sampler.batch_count()
 
     def epoch(self, seed: int, epoch: int) -> list[Ints]:
-        """The batches of an epoch; the numbers of times that two pictures come differ by one at most."""
+        """The batches of an epoch; all pictures occur equally often, up to a difference of one."""
         generator = np.random.default_rng([seed, epoch, 1])
         batches = self._sampler.epoch(seed, epoch)
         needed, count = len(batches) * self._pictures, len(self._starts)
@@ -41,9 +41,9 @@ class PseudoSampler(Sampler):
         ]
 
     def _captions(self, pictures: Ints, generator: np.random.Generator) -> Ints:
-        """All captions of pictures, or one of each; those of one language together.
+        """All captions of pictures, or one per picture, grouped by language.
 
-        A picture that comes twice counts once.
+        A repeated picture counts once.
         """
         pictures = np.unique(pictures)
         counts = self._counts[pictures]

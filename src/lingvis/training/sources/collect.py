@@ -59,19 +59,19 @@ def collect_sentences(
 
 
 def _annotated_languages(recipe: Recipe, languages: Sequence[str]) -> Sequence[str]:
-    """The languages whose human captions are learnt from."""
+    """The languages of the human captions that the run uses."""
     named = recipe.data.annotated_languages
     unknown = [lang for lang in named if lang not in languages]
     if unknown:
         raise UserError(
             f"data.annotated_languages names {', '.join(unknown)}, but the languages are {', '.join(languages)}; "
-            "name some of these, or add it to data.languages"
+            "choose from these, or add it to data.languages"
         )
     return named or languages
 
 
 def _annotated_images(recipe: Recipe, captions: Captions) -> SparseSplit:
-    """The pictures whose human captions are learnt from, and those whose captions are withheld."""
+    """Split the pictures: human captions used, and human captions withheld."""
     data = recipe.data
     if data.annotated:
         return named_images(captions, Path(data.annotated))
@@ -87,12 +87,12 @@ def _never_described(dataset: Dataset, captions: Captions) -> list[str]:
 
 
 def _check_languages(languages: Sequence[str], sentences: Sentences) -> None:
-    """A language without a single sentence cannot be learnt."""
+    """Raise if a language has no sentence at all."""
     present = set(sentences.langs)
     missing = [lang for lang in languages if lang not in present]
     if missing:
         named = ",".join(f'"{lang}"' for lang in languages if lang in present)
         raise UserError(
             f"there is no sentence to learn {', '.join(missing)} from: no human caption, no text-only sentence, no "
-            f"pseudo caption; give some of these, or leave it out with data.languages=[{named}]"
+            f"pseudo caption; add some, or leave it out with data.languages=[{named}]"
         )

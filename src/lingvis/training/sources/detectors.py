@@ -1,4 +1,4 @@
-"""Pseudo captions written from what detectors saw (A3VSE)."""
+"""Pseudo captions written from detections (A3VSE)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Detectors(PseudoSource):
         self.detections = detections
 
     def add(self, known: Sentences, setting: Setting) -> Sentences:
-        """One pseudo caption per undescribed picture and language in which labels can be written."""
+        """Add one pseudo caption per undescribed picture and language with a table of labels."""
         languages = _with_labels(setting) if setting.some_unannotated else setting.languages
         captions = pseudo_captions(setting.dataset, languages, detections=self.detections or None)
         written = [
@@ -36,21 +36,21 @@ class Detectors(PseudoSource):
         ]
         if not written:
             raise UserError(
-                f"detectors saw nothing in the {len(setting.undescribed)} training pictures without human captions; "
+                f"detectors found nothing in the {len(setting.undescribed)} training pictures without human captions; "
                 "lower the score from which `lingvis features detect` keeps a region, or set pseudo.name = none"
             )
         texts, langs, groups = zip(*written, strict=True)
         return known.plus(Origin.PSEUDO, texts, langs, groups)
 
     def digests(self, dataset: Dataset) -> list[str]:
-        """Of the detections and of the tables of labels."""
+        """Checksums of the detections and of the tables of labels."""
         folder = dataset.detections_dir / (self.detections or REGIONS)
         files = [folder / FILE, *sorted((dataset.path / LABELS).glob("*.csv"))]
         return [checksum(file) for file in files if file.is_file()]
 
 
 def _with_labels(setting: Setting) -> Sequence[str]:
-    """The languages in which pseudo captions can be written; notes in which they cannot."""
+    """The languages with a table of labels; prints a note about the others."""
     written = [
         lang
         for lang in setting.languages

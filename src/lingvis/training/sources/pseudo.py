@@ -19,10 +19,10 @@ from lingvis.training.sources.sentences import Sentences
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The material of a source.
+    """The inputs of a source.
 
     undescribed: places in Sentences.images of the pictures to describe. languages: all of the run; some_unannotated:
-    whether human captions are learnt from in some of these only.
+    whether some of them have no human captions in the run.
     """
 
     dataset: Dataset
@@ -35,9 +35,7 @@ class Setting:
 class PseudoSource(RecipePart, ABC):
     """Writes or finds pseudo captions."""
 
-    one_each: ClassVar[bool] = (
-        False  # in a batch a picture comes with one of its pseudo captions, not with all
-    )
+    one_each: ClassVar[bool] = False  # whether a batch has one pseudo caption per picture instead of all
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
@@ -55,7 +53,7 @@ class PseudoSource(RecipePart, ABC):
 
     @abstractmethod
     def add(self, known: Sentences, setting: Setting) -> Sentences:
-        """The known sentences and pseudo captions of undescribed pictures."""
+        """Return the known sentences and pseudo captions of undescribed pictures."""
 
     @abstractmethod
     def digests(self, dataset: Dataset) -> list[str]:
@@ -71,7 +69,7 @@ class NoPseudo(PseudoSource):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """It asks for nothing."""
+        """There are no requirements."""
         yield from ()
 
     def add(self, known: Sentences, setting: Setting) -> Sentences:
@@ -79,5 +77,5 @@ class NoPseudo(PseudoSource):
         return known
 
     def digests(self, dataset: Dataset) -> list[str]:
-        """It reads no file."""
+        """No files."""
         return []

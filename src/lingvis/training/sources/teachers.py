@@ -1,4 +1,4 @@
-"""Pseudo captions that trained models find: text-only sentences that fit pictures no person described."""
+"""Pseudo captions by trained models: they find text-only sentences that fit pictures without human captions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BLOCK = 256  # pictures that are compared with all sentences at once
 
 @PSEUDO_SOURCES.register("teachers", "text-only sentences that trained models find; see term distillation")
 class Teachers(PseudoSource):
-    """Several models as one, whose score is the mean of theirs; runs: their model folders.
+    """Several models as one, with the mean of their scores; runs: their model folders.
 
     Sentences with one meaning are found together, by the mean of their vectors; of the best ones for a picture, the
     first sentence of each language becomes a pseudo caption.
@@ -41,7 +41,7 @@ class Teachers(PseudoSource):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """Teachers choose among text-only sentences, and their scores are what is learnt."""
+        """Teachers need text-only sentences to choose from, and a term that learns their scores."""
         if not recipe.pseudo.options.get("runs"):
             yield 'pseudo.runs names no teacher; give folders of trained models, such as pseudo.runs=["runs/first"]'
         if not any(term.name == "distillation" and term.weight for term in recipe.terms.values()):
@@ -56,7 +56,7 @@ class Teachers(PseudoSource):
             )
 
     def add(self, known: Sentences, setting: Setting) -> Sentences:
-        """Up to SENTENCES_PER_PICTURE sentences per undescribed picture and language."""
+        """Add up to SENTENCES_PER_PICTURE sentences per undescribed picture and language."""
         candidates = known.rows(Origin.TEXT_ONLY)
         if not len(candidates):
             raise UserError(
@@ -85,11 +85,11 @@ class Teachers(PseudoSource):
         )
 
     def digests(self, dataset: Dataset) -> list[str]:
-        """Of the teachers' model folders."""
+        """Checksums of the teachers' model folders."""
         return [digest for run in self.runs for digest in model_digests(Path(run))]
 
     def _sources(self, setting: Setting) -> Iterator[StoredImages]:
-        """One after the other, so that no two are in memory."""
+        """Open one teacher after the other, so that only one is in memory."""
         device = None if setting.device is None else str(setting.device)
         for run in self.runs:
             model = Embedder.load(run, device=device)
@@ -147,9 +147,9 @@ def _first_occurrences(numbers: Ints) -> Bools:
 def _find(
     image_emb: Floats, text_emb: Floats, meaning: Ints, first: list[list[int]], undescribed: range
 ) -> tuple[Ints, Ints]:
-    """Numbers of the sentences found, and of the picture that each was found for.
+    """Numbers of the chosen sentences, and of the picture of each.
 
-    meaning: of each sentence; first: the sentences of each meaning that may be taken.
+    meaning: of each sentence; first: the sentences to choose from, per meaning.
     """
     vectors = np.zeros((len(first), text_emb.shape[1]), np.float32)
     np.add.at(vectors, meaning, text_emb)
@@ -159,7 +159,7 @@ def _find(
     for start in range(undescribed.start, undescribed.stop, BLOCK):
         best = _best(image_emb[start : start + BLOCK] @ vectors.T)
         for place, meanings in enumerate(best, start=start):
-            sentences = [row for each in meanings for row in first[each]]
+            sentences = [row for number in meanings for row in first[number]]
             rows += sentences
             places += [place] * len(sentences)
     return np.array(rows, np.int64), np.array(places, np.int64)

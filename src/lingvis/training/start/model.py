@@ -1,4 +1,4 @@
-"""The trained model that a run starts from: weights of its parts, and the word space that a map leads into."""
+"""The trained model that a run starts from: weights of its parts, and the word space that a map targets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Floats = NDArray[np.float32]
 
 
 def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
-    """The model that a recipe starts from; raises if its image side is to be taken and sees other features."""
+    """Open the model that a recipe starts from; raises if its image side is copied but needs other features."""
     if not recipe.start.run:
         return None
     source = Embedder.load(recipe.start.run, device="cpu")
@@ -81,10 +81,10 @@ def fit_translator(
     vectors: Floats,
     device: torch.device,
 ) -> dict[str, Floats]:
-    """The map of the new language's prepared vectors into the words of the source model, where one is asked for.
+    """The map of the new language's prepared vectors into the words of the source model, if the recipe has one.
 
-    matrix [dim, dim] is scaled so that mapped words have unit length in the mean, like those that the source's
-    encoder has learnt on: the length that RCSLS ends with depends on its steps and says nothing.
+    matrix [dim, dim] is scaled so that mapped words have unit length on average, like the words that the
+    source's encoder was trained on: RCSLS leaves an arbitrary length that depends on its number of steps.
     """
     options = recipe.text.words.options
     method: MapMethod = options.get("map", "none")
@@ -93,7 +93,7 @@ def fit_translator(
     space, langs = source.model.text.words, (*vocabulary.languages, *source.languages)
     if not isinstance(space, MappedWords) or len(langs) != 2:
         raise UserError(
-            f"text.words.map = {method} brings one language into the words of a model of one other with text.words "
+            f"text.words.map = {method} maps one language into the words of a model of one other language with text.words "
             f"mapped, but data.languages are {', '.join(vocabulary.languages)} and model {source.name} is of "
             f"{', '.join(source.languages)}; train one with recipe translator_fs"
         )

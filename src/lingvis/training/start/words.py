@@ -22,7 +22,7 @@ from lingvis.text.words.latent import Assignment
 from lingvis.training.sources import Sentences
 
 ASSIGNMENT = "assignment.safetensors"
-MAPPED = "mapped"  # the word part whose vectors stay as they are stored
+MAPPED = "mapped"  # the word part that keeps stored vectors unchanged
 Floats = NDArray[np.float32]
 
 
@@ -48,7 +48,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
     """The dataset's word vectors of every id of the vocabulary [size, dim]; zero where a word has none.
 
     Vectors are centred per language, because vectors trained on captions share a large common direction. For `mapped`
-    words they are centred over all stored ones and have unit length, as maps are fitted.
+    words they are centred over all stored vectors and have unit length, as maps expect.
     """
     if not recipe.data.vectors:
         return None
@@ -63,7 +63,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
         offset = vocabulary.blocks[0][0]
         found, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
         if recipe.text.words.name == MAPPED:
-            # The vocabulary has all stored words and perhaps some without a vector, which are zero and stay so.
+            # The vocabulary has all stored words, and perhaps some without a vector, which stay zero.
             found = prepare(found)
         elif known.any():
             found[known] -= found[known].mean(axis=0)
@@ -74,7 +74,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
 def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) -> dict[str, Any]:
     """Initial vectors of the word part, reduced to its size by a PCA per language.
 
-    A language with fewer known words than dimensions has zeros in the remaining ones.
+    A language with fewer known words than dimensions has zeros in the remaining dimensions.
     """
     if vectors is None:
         return {}
