@@ -18,11 +18,11 @@ from lingvis.text.alignment import prepare
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.store import VECTORS, WordVectors
+from lingvis.text.words import WORDS
 from lingvis.text.words.latent import Assignment
 from lingvis.training.sources import Sentences
 
 ASSIGNMENT = "assignment.safetensors"
-MAPPED = "mapped"  # the word part that keeps stored vectors unchanged
 Floats = NDArray[np.float32]
 
 
@@ -35,7 +35,7 @@ def vocabulary_sentences(
     """
     rows = np.flatnonzero(sentences.in_vocabulary)
     texts, langs = [sentences.texts[row] for row in rows], [sentences.langs[row] for row in rows]
-    if recipe.text.words.name == MAPPED:
+    if _keeps_vectors(recipe):
         stored = _open_vectors(recipe, dataset)
         for lang in dict.fromkeys(langs):
             words = stored.table(lang).words
@@ -62,7 +62,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
     for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
         offset = vocabulary.blocks[0][0]
         found, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
-        if recipe.text.words.name == MAPPED:
+        if _keeps_vectors(recipe):
             # The vocabulary has all stored words, and perhaps some without a vector, which stay zero.
             found = prepare(found)
         elif known.any():
@@ -79,7 +79,7 @@ def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) 
     if vectors is None:
         return {}
     dim: int = recipe.text.words.options.get("vector_dim") or vectors.shape[1]
-    if dim == vectors.shape[1] or recipe.text.words.name == MAPPED:
+    if dim == vectors.shape[1] or _keeps_vectors(recipe):
         return {"vectors": vectors}
     reduced = np.zeros((len(vectors), dim), dtype=np.float32)
     for first, last in vocabulary.blocks:
@@ -88,6 +88,10 @@ def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) 
             fewer = min(dim, len(known))
             reduced[known, :fewer] = reduce(vectors[known], fewer)
     return {"vectors": reduced}
+
+
+def _keeps_vectors(recipe: Recipe) -> bool:
+    return WORDS.get(recipe.text.words.name).keeps_vectors
 
 
 def _open_vectors(recipe: Recipe, dataset: Dataset) -> WordVectors:
