@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from lingvis.errors import UserError
-from lingvis.training.loop.checkpoint import FILE, TrainingState, load_checkpoint, save_checkpoint
+from lingvis.model.folder import CHECKPOINT
+from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint, save_checkpoint
 from lingvis.training.loop.log import RunLog, draw_curves, read_log
 from lingvis.training.loop.optimizer import make_optimizer, make_schedule, set_rate
 from lingvis.training.loop.watch import COLLAPSE_STEPS, Loss, LossWatch
@@ -170,8 +171,8 @@ def test_checkpoint_refuses_what_is_not_its_own(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, TrainingState("me"), *made)
     with pytest.raises(UserError, match="begun with another recipe"):
         load_checkpoint(tmp_path, "you", *made)
-    whole = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(whole[: len(whole) // 2])
+    whole = (tmp_path / CHECKPOINT).read_bytes()
+    (tmp_path / CHECKPOINT).write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged"):
         load_checkpoint(tmp_path, "me", *made)
 

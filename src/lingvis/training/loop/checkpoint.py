@@ -17,8 +17,6 @@ from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.model.folder import CHECKPOINT
 
-FILE = CHECKPOINT
-
 
 @dataclass
 class TrainingState:
@@ -49,13 +47,13 @@ def save_checkpoint(
     values = asdict(TrainingState(**{**vars(state), "best": {}}))
     # One storage may serve two names (the best model may be the current one): copies keep safetensors strict.
     flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    with atomic_file(folder / FILE) as temporary:
+    with atomic_file(folder / CHECKPOINT) as temporary:
         save_file(flat, temporary, metadata={"state": json.dumps(values)})
 
 
 def check_checkpoint(folder: Path, identity: str) -> TrainingState:
     """The state of a run without its tensors; raises if the run cannot be resumed."""
-    path = folder / FILE
+    path = folder / CHECKPOINT
     if not path.is_file():
         raise UserError(f"{folder} has no checkpoint to resume from; train it with resume=False")
     with _damage_reported(path), safe_open(path, framework="pt") as file:
@@ -72,7 +70,7 @@ def load_checkpoint(
 ) -> TrainingState:
     """Restore the task and the optimiser to the state that `save_checkpoint` wrote."""
     state = check_checkpoint(folder, identity)
-    path = folder / FILE
+    path = folder / CHECKPOINT
     with _damage_reported(path), safe_open(path, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     task.load_state_dict(_under(tensors, "task"), strict=True)
