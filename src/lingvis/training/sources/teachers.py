@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats, Ints
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError, choices
 from lingvis.model.embedder import Embedder
@@ -21,9 +21,6 @@ from lingvis.training.sources.sentences import Sentences, TeacherVectors
 
 SENTENCES_PER_PICTURE = 5
 BLOCK = 256  # pictures that are compared with all sentences at once
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 @PSEUDO_SOURCES.register("teachers", "text-only sentences that trained models find; see term distillation")
