@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SERVE ?= 1
 
-.PHONY: setup demo test check lint browser bench clean
+.PHONY: setup demo test check lint browser studies clean
 
 setup: $(VENV)/.ready
 
@@ -34,7 +34,7 @@ check: lint
 test: lint browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
-bench: setup
+studies: setup
 	$(BIN)/python -m studies pooling
 	$(BIN)/python -m studies ranks
 	$(BIN)/python -m studies search

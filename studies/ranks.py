@@ -21,9 +21,8 @@ from lingvis.arrays import Bools, Floats, Ints
 from lingvis.cli.output import print_json
 from lingvis.evaluation.ranks import TOLERANCE, Ranks, ranks
 from lingvis.evaluation.scorers import EVERY, InnerProduct, ScoreMatrix
-from lingvis.files import check_writable
 from studies.arguments import add_out, make_parser
-from studies.records import RUNS, append, origin
+from studies.records import RUNS, append, check_writable, origin
 
 SEED = 0
 REPEATS = 3

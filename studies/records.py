@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,16 @@ def append(file: Path, record: Mapping[str, Any]) -> None:
         handle.write(line)
         handle.flush()
         os.fsync(handle.fileno())
+
+
+def check_writable(out: Path) -> None:
+    """Raise if `out` cannot be written to, before time is spent on a result that could not be stored."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise UserError(f"cannot write to {out} ({error.strerror}); choose another out folder") from error
 
 
 def agrees(record: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from lingvis.pooling import POOLERS
 from lingvis.recipes.library import recipe_names
 from lingvis.registry import Registry
 from lingvis.text.translators import TRANSLATORS
-from studies.tables.parts import REGISTRIES
+from studies.tables.reference.parts import REGISTRIES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

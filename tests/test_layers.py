@@ -1,4 +1,4 @@
-"""A module imports from stages above it, never below."""
+"""A module imports from stages above it, never below, and folders stay small."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import ast
 import importlib.util
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import lingvis
 
 SOURCE = Path(lingvis.__file__).parent
+STUDIES = Path(__file__).parents[1] / "studies"
+MOST_MODULES = 15  # in one folder
 STAGES = [
     "__init__ errors registry types arrays bounds strict files progress hardware device",
     "layers",
@@ -70,6 +73,14 @@ def test_imports_point_to_earlier_stages() -> None:
             if ORDER[there] > ORDER[here]:
                 wrong.append(f"{file.relative_to(SOURCE)} imports {module}")
     assert not wrong
+
+
+def test_no_folder_has_more_than_15_modules() -> None:
+    counts = Counter(
+        file.parent for root in (SOURCE, STUDIES) for file in root.rglob("*.py") if file.name != "__init__.py"
+    )
+    assert counts[SOURCE / "new_language"] and counts[STUDIES], "nothing was counted"
+    assert {folder: count for folder, count in counts.items() if count > MOST_MODULES} == {}
 
 
 def test_help_and_import_stay_light() -> None:

@@ -101,16 +101,6 @@ def checksum(file: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def check_writable(out: Path) -> None:
-    """Raise if `out` cannot be written to, before time is spent on a result that could not be stored."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise UserError(f"cannot write to {out} ({error.strerror}); choose another out folder") from error
-
-
 def _place(path: Path, *, folder: bool) -> Path:
     """The target of a write to `path`, with symbolic links followed; raises if something of another kind is there."""
     place = Path(os.path.realpath(path))

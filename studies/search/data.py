@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lingvis.collection.stores.records import Floats, Header, Item, PictureInfo
+from lingvis.arrays import Floats
+from lingvis.collection.stores.records import Header, Item, PictureInfo
 
 Halfs = NDArray[np.float16]
 Ints = NDArray[np.int64]

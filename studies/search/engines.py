@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lingvis.arrays import Floats
 from lingvis.collection.stores.contract import Store
-from lingvis.collection.stores.records import Filter, Floats
+from lingvis.collection.stores.records import Filter
 from lingvis.registry import Registry
 from studies.search.data import Halfs, Ints, make_header, make_items, row_of
 from studies.search.postgres import SERVER, running_server

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lingvis.collection.stores.records import Floats
+from lingvis.arrays import Floats
 from lingvis.progress import ProgressBar
 from studies.search.data import CHUNK, Ints, recall
 from studies.search.engines import ENGINES, Engine

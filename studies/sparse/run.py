@@ -16,7 +16,7 @@ from lingvis.data.dataset import Dataset
 from lingvis.data.detections import REGIONS
 from lingvis.errors import UserError, choices
 from lingvis.features.store import FeatureStore
-from lingvis.files import check_writable, write_text
+from lingvis.files import write_text
 from lingvis.pseudo.captions import LABEL_LANGUAGE
 from lingvis.text.lexicon.wordnet import WordNet
 from lingvis.training.run import open_with_features
@@ -24,7 +24,7 @@ from lingvis.training.validate import load_recipe
 from studies.arguments import add_grid, add_out, make_parser
 from studies.grid import Cell, stored_records
 from studies.parallel import raise_failed, workers
-from studies.records import Record
+from studies.records import Record, check_writable
 from studies.sparse.cells import Annotation, SparseCell, SparseSetting
 from studies.sparse.methods import ABLATED, ABLATIONS, ALL, METHODS, SWAPPED, TAGS, method_overrides
 from studies.sparse.report import ablation_table, draw_curve, sparse_csv, sparse_table

@@ -15,7 +15,10 @@ from lingvis.cli.app import app
 from lingvis.files import write_text
 from studies.arguments import make_parser
 from studies.pooling.report import pooling_table
-from studies.tables import (
+from studies.tables.reference.api import python_reference
+from studies.tables.reference.command_help import command_page
+from studies.tables.reference.parts import fill_parts
+from studies.tables.results import (
     ablations,
     dictionaries,
     indexing,
@@ -26,12 +29,9 @@ from studies.tables import (
     speed,
     transfer,
 )
-from studies.tables.api import python_reference
-from studies.tables.claims import claims
-from studies.tables.command_help import command_page
-from studies.tables.parts import fill_parts
-from studies.tables.plots import draw
-from studies.tables.results import Results
+from studies.tables.results.claims import claims
+from studies.tables.results.plots import draw
+from studies.tables.results.records import Results
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -75,7 +75,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "sparse-short": sparse.sparse_short,
     "sparse-gap": sparse.sparse_gap,
     "sparse-weights": sparse.sparse_weights,
-    "sparse-semantics": sparse.sparse_semantics,
+    "sparse-pseudo-captions": sparse.sparse_pseudo_captions,
     "sparse-choice": sparse.sparse_choice,
     "suggest": sparse.suggestion,
     "one-language": sparse.one_language,

@@ -14,12 +14,12 @@ from pathlib import Path
 from lingvis.cli.output import print_json, print_table
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError, choices
-from lingvis.files import check_writable, write_text
+from lingvis.files import write_text
 from lingvis.text.alignment import induce_dictionary, parallel_words
 from studies.arguments import add_grid, add_out, make_parser
 from studies.grid import stored_records
 from studies.parallel import raise_failed, workers
-from studies.records import Record
+from studies.records import Record, check_writable
 from studies.transfer.cells import SourceRun, TransferCell, TransferSetting
 from studies.transfer.methods import METHODS
 from studies.transfer.report import draw_curve, transfer_csv, transfer_table

@@ -17,7 +17,7 @@ from lingvis.features.detectors import DETECTORS
 from lingvis.new_language.routes import ROUTES
 from lingvis.text.alignment.fit import METHODS as ALIGNMENTS
 from lingvis.text.translators import TRANSLATORS
-from studies.tables.command_help import command_words
+from studies.tables.reference.command_help import command_words
 
 SWITCHES = {"--serve", "--no-serve"}  # the one switch that is on by default
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lingvis.arrays import Floats
 from lingvis.cli import main
 from lingvis.collection.binding import describe
 from lingvis.collection.collection import Collection
@@ -18,7 +19,7 @@ from lingvis.collection.query.translate import in_all_languages
 from lingvis.collection.query.vectors import QueryVectors
 from lingvis.collection.rerank.learned_consistency import rescored
 from lingvis.collection.stores.lance.store import LanceStore
-from lingvis.collection.stores.records import Filter, Floats, Hit, Item
+from lingvis.collection.stores.records import Filter, Hit, Item
 from lingvis.errors import UserError
 from lingvis.evaluation.clc.learned import FILE, LearnedConsistency
 from lingvis.model.embedder import Embedder
@@ -126,6 +127,32 @@ def naive(
 
 def vectors(opened: Collection, phrase: dict[str, str]) -> dict[str, Floats]:
     return {lang: unit(opened.model.encode_texts([text], lang)[0]) for lang, text in phrase.items() if text}
+
+
+def test_encoding_uses_the_weight_the_language_and_the_translations(
+    opened: Collection, tmp_path: Path
+) -> None:
+    (picture,) = make_pictures(tmp_path, 1)
+    phrase = PHRASES[0]
+    sentences = vectors(opened, phrase)
+    shown = unit(opened.model.encode_images([picture])[0])
+    mean = unit(np.mean(list(sentences.values()), axis=0))
+    text, book = phrase["de"], PhraseBook()
+    for options, expected in (
+        ({"lang": "de"}, sentences["de"]),
+        ({"lang": "de", "translator": book}, mean),
+        ({"lang": "fr", "translator": book}, sentences["de"]),  # no such French sentence in the book
+        ({"lang": "de", "image": picture, "weight": 0.2}, unit(0.2 * sentences["de"] + 0.8 * shown)),
+        ({"lang": "de", "image": picture, "weight": 1.0}, sentences["de"]),
+        ({"lang": "de", "image": picture, "weight": 0.7, "translator": book}, unit(0.7 * mean + 0.3 * shown)),
+    ):
+        np.testing.assert_allclose(opened.encode(text, **options), expected, atol=1e-5)
+    for other in (mean, shown):
+        assert np.abs(sentences["de"] - other).max() > 0.01
+    with pytest.raises(UserError, match=r"weight must be between 0 .* got 1\.5"):
+        opened.encode(text, image=picture, weight=1.5)
+    with pytest.raises(UserError, match="ja"):
+        opened.encode(text, lang="ja")
 
 
 def assert_same(hits: Sequence[Hit], expected: Sequence[tuple[str, float]], first: int = 1) -> None:

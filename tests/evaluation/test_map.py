@@ -33,7 +33,7 @@ def test_each_picture_of_the_first_language_is_drawn_with_one_of_its_sentences(
 ) -> None:
     drawn: list[tuple[Any, Any, str]] = []
 
-    def draw(image_emb: Any, text_emb: Any, path: Path, *, title: str, seed: int) -> float:
+    def draw(image_emb: Any, text_emb: Any, path: Path, *, title: str) -> float:
         drawn.append((image_emb, text_emb, title))
         return 0.5
 

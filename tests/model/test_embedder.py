@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from lingvis.evaluation.protocols import PROTOCOLS, EvaluationProtocol
 from lingvis.evaluation.run import evaluate
 from lingvis.features.backbones import Preprocessing
 from lingvis.features.description import Features, describe_features
+from lingvis.features.encode import encode_pictures
 from lingvis.features.extract import extract
 from lingvis.features.store import FeatureStore, write_store
 from lingvis.model.build import build_model, build_tokenizer
@@ -133,6 +135,32 @@ def test_pictures_are_encoded_live_as_they_were_stored(dataset: Dataset, tmp_pat
         stored = StoredImages(model, store).encode(["0.png"])
         np.testing.assert_allclose(found[regions], stored, atol=1e-5)
     assert np.abs(found["pooled"] - found["crop"]).max() > 0.1
+
+
+@pytest.mark.parametrize("regions", ["pooled", "crop"])
+def test_boxes_choose_the_regions_of_each_picture(dataset: Dataset, tmp_path: Path, regions: str) -> None:
+    store = extract(dataset, backbone=Peaky(), kind="region", regions=regions)
+    model = Embedder.load(write_model(tmp_path / "run", describe_features(store)), device="cpu")
+    model._backbone = Peaky()
+    red, blue = Image.new("RGB", (64, 32), (250, 20, 40)), Image.new("RGB", (64, 32), (10, 60, 240))
+    both = blue.copy()
+    both.paste(red.crop((0, 0, 16, 32)))
+    paths = {"red": tmp_path / "red.png", "blue": tmp_path / "blue.png", "both": tmp_path / "both.png"}
+    for picture, path in zip((red, blue, both), paths.values(), strict=True):
+        picture.save(path)
+    left, right = (0, 0, 16, 32), (32, 0, 64, 32)
+    boxes = [[left], [right], [], [left, right, right]]
+    alone = [paths["red"], paths["blue"], paths["blue"]]
+    sets = list(encode_pictures(alone, Peaky(), "region", regions=regions))
+    expected = np.concatenate(
+        [
+            model.encode_images([paths["red"], paths["blue"], paths["both"]]),
+            model.encode_features([np.concatenate(sets)]),
+        ]
+    )
+    np.testing.assert_allclose(model.encode_images([paths["both"]] * 4, boxes=boxes), expected, atol=1e-5)
+    for one, other in itertools.combinations(expected, 2):
+        assert np.abs(one - other).max() > 0.01
 
 
 def test_missing_features_come_with_the_command_that_makes_them(dataset: Dataset, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_where_no_word_can_be_said_there_is_no_route(spelled_run: Path, tmp_path
     assert found["glossed"] == RouteOutcome("glossed", reason="no sentence can be translated word by word")
 
 
-def test_a_missing_dictionary_is_resulted_at_once(
+def test_a_missing_dictionary_is_reported_at_once(
     spelled_run: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import lingvis
 from lingvis.cli.app import app
-from studies.tables.api import python_reference
-from studies.tables.command_help import command_words
+from studies.tables.reference.api import python_reference
+from studies.tables.reference.command_help import command_words
 
 
 def test_the_python_page_has_every_public_name_with_its_signature_and_docstring() -> None:

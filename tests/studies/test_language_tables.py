@@ -11,11 +11,12 @@ import pytest
 
 from studies.languages.rows import ROWS as TRAINED
 from studies.records import RUNS, append
-from studies.tables import ablations, generate, languages, plots
-from studies.tables.claims import claims
-from studies.tables.label_places import place_labels
-from studies.tables.language_scores import ELSEWHERE
-from studies.tables.results import Results
+from studies.tables import generate
+from studies.tables.results import ablations, languages, plots
+from studies.tables.results.claims import claims
+from studies.tables.results.label_places import place_labels
+from studies.tables.results.language_scores import ELSEWHERE
+from studies.tables.results.records import Results
 
 TESTED = ("en", "de", "fr", "cs", "pt", "zh", "ar")
 LANGUAGES = (*TESTED, "ug", "bo", "mn")

@@ -12,7 +12,7 @@ import pytest
 
 from lingvis.errors import UserError
 from studies.recipe_values import RECIPES, describe, keep_shipped, resolved, values_of
-from studies.records import RUNS, agrees, append, find, read
+from studies.records import RUNS, agrees, append, check_writable, find, read
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,6 +66,15 @@ def test_a_number_that_json_does_not_have_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         append(tmp_path / RUNS, {"name": "a", "mR": float("nan")})
     assert not (tmp_path / RUNS).exists()
+
+
+def test_a_folder_is_made_and_checked_before_anything_is_measured(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new" / "out")
+    assert list((tmp_path / "new" / "out").iterdir()) == []
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UserError, match=r"cannot write to .*file.* choose another out folder"):
+            check_writable(place)
 
 
 def test_conditions_are_compared_by_their_own_keys() -> None:

@@ -10,8 +10,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 from lingvis.errors import UserError
+from lingvis.model.folder import CHECKPOINT
 from lingvis.training.loop.checkpoint import (
-    FILE,
     TrainingState,
     check_checkpoint,
     load_checkpoint,
@@ -180,8 +180,8 @@ def test_checkpoint_refuses_what_is_not_its_own(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, TrainingState("me"), *made)
     with pytest.raises(UserError, match="begun with another recipe"):
         load_checkpoint(tmp_path, "you", *made)
-    whole = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(whole[: len(whole) // 2])
+    whole = (tmp_path / CHECKPOINT).read_bytes()
+    (tmp_path / CHECKPOINT).write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged"):
         load_checkpoint(tmp_path, "me", *made)
 
@@ -206,7 +206,7 @@ def test_log_drops_what_lies_past_the_checkpoint_and_a_torn_line(tmp_path: Path)
 
 def test_a_checkpoint_of_another_format_is_named_as_such(tmp_path: Path) -> None:
     save_file(
-        {"x": torch.zeros(1)}, tmp_path / FILE, metadata={"state": '{"identity": "me"}'}
+        {"x": torch.zeros(1)}, tmp_path / CHECKPOINT, metadata={"state": '{"identity": "me"}'}
     )  # as format 1 was
     with pytest.raises(UserError, match=r"begun by another version of lingvis \(checkpoint format 1"):
         check_checkpoint(tmp_path, "me")

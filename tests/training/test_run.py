@@ -26,11 +26,11 @@ from lingvis.features.store import FeatureStore
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.card import describe_sizes
 from lingvis.model.embedder import Embedder
+from lingvis.model.folder import CHECKPOINT
 from lingvis.recipes.library import recipe_names
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.vectors.store import VECTORS, WordVectors
 from lingvis.training.loop import fit as loop
-from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.loop.log import read_log
 from lingvis.training.prepare import prepare
 from lingvis.training.pretraining import LatentPretraining, UniversalPretraining

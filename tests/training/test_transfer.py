@@ -18,13 +18,13 @@ from lingvis.data.sparse import draw_captions
 from lingvis.errors import UserError
 from lingvis.features.store import write_store
 from lingvis.model.embedder import Embedder
+from lingvis.model.folder import CHECKPOINT
 from lingvis.text.alignment import prepare
 from lingvis.text.vectors.store import VECTORS, VectorsOrigin, WordVectors, write_vectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.words.mapped import MappedWords
 from lingvis.training import prepare as prepare_module
 from lingvis.training.loop import fit as loop
-from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.run import train
 from lingvis.training.sampling import CaptionSampler
 from lingvis.types import Clock

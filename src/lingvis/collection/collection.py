@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from lingvis.arrays import Floats
 from lingvis.collection.binding import check_image_side
 from lingvis.collection.model import CollectionModel
 from lingvis.collection.query.encoder import QueryEncoder
@@ -25,7 +26,6 @@ from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.records import (
     Filter,
-    Floats,
     Header,
     Hit,
     PictureInfo,

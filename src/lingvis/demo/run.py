@@ -20,8 +20,7 @@ from lingvis.evaluation.result import Report
 from lingvis.evaluation.run import evaluate
 from lingvis.features.extract import extract
 from lingvis.hardware import describe_hardware
-from lingvis.model.folder import is_model_folder
-from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
+from lingvis.model.folder import CHECKPOINT, is_model_folder
 from lingvis.training.run import train
 from lingvis.training.validate import load_recipe
 

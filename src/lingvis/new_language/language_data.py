@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.data.dataset import Dataset
 from lingvis.data.rows import Row, TextRow
 from lingvis.errors import UserError, choices
@@ -18,7 +18,6 @@ MOST_HELD_OUT = 1000
 # Sentences in known languages per picture: the mean of their embeddings hardly changes with more.
 KNOWN_PER_GROUP = 6
 
-Ints = NDArray[np.int64]
 KnownSentences = list[tuple[str, str]]
 
 

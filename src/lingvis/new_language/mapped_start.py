@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.model.embedder import Embedder
 from lingvis.new_language.starts import WordStart, fresh_start
 from lingvis.new_language.word_vectors import WordPoints
@@ -20,8 +20,6 @@ from lingvis.text.vectors.store import MANIFEST, WordVectors
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.vectors.training import train_vectors, usual_epochs
 from lingvis.types import SpelledWords
-
-Floats = NDArray[np.float32]
 
 SMALL = 0.001  # initial spread of n-grams: unused n-grams stay near zero
 FIT_RATE = 0.02

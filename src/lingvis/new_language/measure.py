@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.evaluation import metrics
 from lingvis.evaluation.ranks import ranks
 from lingvis.evaluation.scorers import FunctionScores, InnerProduct, Scorer
 from lingvis.model.embedder import Embedder
-
-Floats = NDArray[np.float32]
 
 
 class RetrievalMeasure:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lingvis import __version__
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset, captions_file
 from lingvis.data.rows import LANGUAGE_CODE
 from lingvis.device import choose_device
@@ -33,8 +33,6 @@ from lingvis.new_language.targets import known_points
 from lingvis.new_language.task import TeachingPlan
 from lingvis.new_language.try_routes import best_outcome, try_routes
 from lingvis.new_language.verify import ExistingEmbeddings
-
-Floats = NDArray[np.float32]
 
 
 def add_language(

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats, Ints
 from lingvis.model.embedder import Embedder
 from lingvis.new_language.language_data import SentenceGroups
 
 # Upper bound of known sentences that are encoded, which bounds the time; each group has at least one.
 MOST_KNOWN = 12_000
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lingvis.arrays import Ints
 from lingvis.layers.normalization import MaskedBatchNorm
 from lingvis.model.added_language import Branch
 from lingvis.model.dual_encoder import DualEncoder
@@ -25,8 +25,6 @@ from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import Loss
 from lingvis.training.sampling import Sampler
 from lingvis.types import Clock
-
-Ints = NDArray[np.int64]
 
 CLIP = 2.0  # largest norm of the gradient
 BUCKET = 16  # batches that are sorted by length together

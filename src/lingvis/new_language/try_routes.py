@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.model.added_language import AddedConfig, AddedLanguage, Branch
 from lingvis.model.embedder import Embedder
@@ -28,8 +26,6 @@ from lingvis.training.loop.checkpoint import TrainingState
 
 # Epochs over four times as many sentences: mR 41.1 for Czech on validation; twelve epochs take longer and reach 41.3.
 GLOSSED_EPOCHS = 6
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
 from lingvis.new_language.measure import RetrievalMeasure
-
-Floats = NDArray[np.float32]
 
 PICTURES = 300  # of split val that are compared: a change of the weights would show in the first of them
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.model.dual_encoder import masked_mean
 from lingvis.model.embedder import BATCH, Embedder
 from lingvis.text.bank import TokenBank
 from lingvis.text.vectors.table import WordTable
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,6 @@ def pseudo_captions(
     *,
     detections: str | None = None,
     max_words: int = MAX_WORDS,
-    min_score: float = 0.0,
 ) -> dict[str, dict[str, str]]:
     """Language -> image -> its pseudo caption; images without regions are omitted.
 
@@ -62,9 +61,7 @@ def pseudo_captions(
     for lang in dataset.languages if languages is None else languages:
         table = None if lang == LABEL_LANGUAGE else _table(dataset, lang)
         written = {
-            row.image: pseudo_caption(
-                row.regions, max_words=max_words, min_score=min_score, translations=table
-            )
+            row.image: pseudo_caption(row.regions, max_words=max_words, translations=table)
             for row in with_regions.rows
         }
         captions[lang] = {image: caption for image, caption in written.items() if caption}

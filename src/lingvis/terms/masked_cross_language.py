@@ -7,16 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Share
 from lingvis.pooling.simple import Last
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import TERMS, Columns, Step, Term, Views
 from lingvis.types import Tokens
-
-Ints = NDArray[np.int64]
 
 
 @TERMS.register("masked_pairs", "two languages restore each other's hidden words (SMALR)")

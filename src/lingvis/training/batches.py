@@ -6,17 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Bools, Ints
 from lingvis.image.table import FeatureTable
 from lingvis.terms.base import Columns, Origin
 from lingvis.text.bank import TokenBank
 from lingvis.training.sampling import SentenceTable
 from lingvis.training.sources import Sentences
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # Pictures per batch are rounded up to this multiple, so that batches have few different shapes.
 IMAGE_MULTIPLE = 16

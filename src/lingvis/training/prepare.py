@@ -16,11 +16,11 @@ from lingvis.image.table import FeatureTable
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.embedder import Embedder
+from lingvis.model.folder import CHECKPOINT
 from lingvis.recipes.schema import Recipe
 from lingvis.text.bank import TokenBank
 from lingvis.training.batches import Batches
 from lingvis.training.build import build_pretraining, build_sampler, build_terms
-from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.pretraining import PretrainingData
 from lingvis.training.sampling import PseudoSampler, Sampler
 from lingvis.training.sources import PSEUDO_SOURCES

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count, Positive, Share
 from lingvis.errors import UserError
 from lingvis.objectives.top_triplet import TopTriplet
@@ -25,7 +26,7 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.latent import Assignment, LatentAttention
 from lingvis.training.loop.checkpoint import TrainingState
 from lingvis.training.loop.fit import TrainingPlan, fit
-from lingvis.training.loop.task import Ints, Task
+from lingvis.training.loop.task import Task
 from lingvis.training.loop.watch import Loss
 from lingvis.training.sampling import ImageSampler, Sampler, SentenceTable
 from lingvis.types import Clock, TextBatch, Tokens

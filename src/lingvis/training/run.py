@@ -21,6 +21,7 @@ from lingvis.hardware import processor_name
 from lingvis.model.card import model_card
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import (
+    CHECKPOINT,
     DatasetReference,
     ModelConfig,
     TrainingSummary,
@@ -30,7 +31,6 @@ from lingvis.model.folder import (
 from lingvis.model.stored import StoredImages
 from lingvis.recipes.schema import Recipe
 from lingvis.training.identity import run_identity
-from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
 from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint, load_checkpoint
 from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.optimizer import make_optimizer, make_schedule

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from lingvis.arrays import Ints
 from lingvis.model.dual_encoder import DualEncoder, masked_mean
 from lingvis.terms import Rereading, Step, Term, Views, hide_words
 from lingvis.training.batches import Batch, Batches
@@ -23,8 +22,6 @@ from lingvis.types import Clock, TextStates
 LENGTH_MULTIPLE = 4
 SIZE_MULTIPLE = 8
 WORD_MULTIPLE = 512
-
-Ints = NDArray[np.int64]
 
 
 class RetrievalTask(Task):

@@ -33,7 +33,7 @@ def train(
     """
     from lingvis.cli.output import print_json
     from lingvis.model.card import describe_sizes
-    from lingvis.training.loop.checkpoint import FILE as CHECKPOINT
+    from lingvis.model.folder import CHECKPOINT
     from lingvis.training.loop.record import Interrupted
     from lingvis.training.run import train as run
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageSide
 from lingvis.collection.model import CollectionModel
 from lingvis.collection.query.query import Query, QueryImage
 from lingvis.collection.query.translate import in_all_languages
 from lingvis.collection.query.vectors import QueryVectors
-from lingvis.collection.stores.records import Floats
 from lingvis.errors import UserError
 from lingvis.features.pictures import BrokenPicture, decode
 

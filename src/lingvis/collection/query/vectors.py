@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lingvis.collection.stores.records import Floats
+from lingvis.arrays import Floats
 
 
 @dataclass(frozen=True)

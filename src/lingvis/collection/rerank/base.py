@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from lingvis.arrays import Floats
 from lingvis.collection.query.query import Query
 from lingvis.collection.query.vectors import QueryVectors
-from lingvis.collection.stores.records import Floats, Hit, check_page, page_of
+from lingvis.collection.stores.records import Hit, check_page, page_of
 
 Find = Callable[[int, int], list[Hit]]  # (k, offset) -> hits in the order of the search
 Thumbnail = Callable[[str], bytes | None]  # by the id of a picture

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from lingvis.arrays import Floats
 from lingvis.collection.query.query import Query
 from lingvis.collection.rerank.base import RerankContext, Reranker
-from lingvis.collection.stores.records import Floats, Hit, ranked
+from lingvis.collection.stores.records import Hit, ranked
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.clc.base import METHODS, Consistency, combine
 from lingvis.evaluation.clc.learned import LearnedConsistency

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from lingvis.arrays import Floats
 from lingvis.collection.query.query import Query
 from lingvis.collection.rerank.base import RerankContext, Reranker
 from lingvis.collection.rerank.pictures import PictureVectors
-from lingvis.collection.stores.records import Floats, Hit, ranked
+from lingvis.collection.stores.records import Hit, ranked
 from lingvis.errors import UserError, choices
 from lingvis.model.embedder import Embedder
 

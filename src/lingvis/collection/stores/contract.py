@@ -6,16 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from lingvis.collection.stores.records import (
-    Filter,
-    Floats,
-    Header,
-    Hit,
-    Item,
-    PictureInfo,
-    Statistics,
-    StoredFile,
-)
+from lingvis.arrays import Floats
+from lingvis.collection.stores.records import Filter, Header, Hit, Item, PictureInfo, Statistics, StoredFile
 
 
 class Store(Protocol):

@@ -8,9 +8,10 @@ import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
 
+from lingvis.arrays import Floats
 from lingvis.collection.filters import to_mask
 from lingvis.collection.stores.lance.rows import to_infos, to_matrix
-from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Floats, Hit, ranked
+from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit, ranked
 
 # More than a product of unit vectors loses in half precision: at most 2^-11 each by rounding query and result.
 ROUNDING = 2e-3

@@ -7,13 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, PositiveInt
 
+from lingvis.arrays import Floats
 from lingvis.errors import UserError
 
-Floats = NDArray[np.float32]
 FORMAT = 1
 # Stored names: the columns of captions and their embeddings, and the caption in JSON. They were chosen when a caption was
 # called a note, and stay, so that old collections open and programs that read the JSON keep working.

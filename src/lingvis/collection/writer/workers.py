@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageSide
-from lingvis.collection.stores.records import Floats
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, PictureFacts, read_picture
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.pictures import BrokenPicture

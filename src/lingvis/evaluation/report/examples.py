@@ -63,9 +63,7 @@ class Examples:
     same: tuple[SameQuery, ...] = ()
 
 
-def examples(
-    scored: ScoredPools, *, queries: int = 4, same: int = 3, top: int = TOP, seed: int = 0
-) -> Examples:
+def examples(scored: ScoredPools, *, queries: int = 4, same: int = 3, seed: int = 0) -> Examples:
     """Random queries, the same for the same seed and dataset.
 
     queries: number per language and direction; same: number of images with a query in every language.
@@ -74,16 +72,14 @@ def examples(
     for pool, scorer in zip(scored.pools, scored.scorers, strict=True):
         rng = np.random.default_rng([seed, *pool.lang.encode()])
         for text in _draw(rng, len(pool.texts), queries):
-            drawn.append(_from_text(pool, scorer, text, top))
+            drawn.append(_from_text(pool, scorer, text))
         for image in _draw(rng, len(pool.images), queries):
-            drawn.append(_from_image(pool, scorer, image, top))
-    return Examples(
-        tuple(drawn), seed, scored.dataset.images_dir, tuple(_same_queries(scored, same, top, seed))
-    )
+            drawn.append(_from_image(pool, scorer, image))
+    return Examples(tuple(drawn), seed, scored.dataset.images_dir, tuple(_same_queries(scored, same, seed)))
 
 
-def _same_queries(scored: ScoredPools, count: int, top: int, seed: int) -> Iterator[SameQuery]:
-    """Queries for images with a sentence in every language; none if there is only one language."""
+def _same_queries(scored: ScoredPools, count: int, seed: int) -> Iterator[SameQuery]:
+    """Queries for images that have a sentence in every language; none if there is one language only."""
     first, *others = scored.pools
     shared = [name for name in first.images if all(name in pool.places for pool in others)]
     rng = np.random.default_rng([seed, len(scored.pools)])
@@ -94,12 +90,12 @@ def _same_queries(scored: ScoredPools, count: int, top: int, seed: int) -> Itera
         ]
         single = scored.scorers if scored.queries is None else scored.queries.single
         queries = tuple(
-            _from_text(pool, scorer, text, top)
+            _from_text(pool, scorer, text)
             for pool, scorer, text in zip(scored.pools, single, texts, strict=True)
             if scorer is not None
         )
         together = scored.queries is not None and len(scored.queries.languages[0]) > 1
-        combined = _from_text(first, scored.scorers[0], texts[0], top) if together else None
+        combined = _from_text(first, scored.scorers[0], texts[0]) if together else None
         yield SameQuery(image, queries, combined)
 
 
@@ -107,15 +103,15 @@ def _draw(rng: np.random.Generator, size: int, count: int) -> list[int]:
     return sorted(int(number) for number in rng.choice(size, size=min(count, size), replace=False))
 
 
-def _from_text(pool: EvaluationPool, scorer: Scorer, text: int, top: int) -> Example:
+def _from_text(pool: EvaluationPool, scorer: Scorer, text: int) -> Example:
     scores = scorer.block(EVERY, np.asarray([text]))[:, 0]
     right = np.arange(len(pool.images)) == pool.image_of[text]
-    return _example(pool.lang, "t2i", pool.texts[text], pool.images, scores, right, top)
+    return _example(pool.lang, "t2i", pool.texts[text], pool.images, scores, right)
 
 
-def _from_image(pool: EvaluationPool, scorer: Scorer, image: int, top: int) -> Example:
+def _from_image(pool: EvaluationPool, scorer: Scorer, image: int) -> Example:
     scores = scorer.block(slice(image, image + 1), EVERY)[0]
-    return _example(pool.lang, "i2t", pool.images[image], pool.texts, scores, pool.image_of == image, top)
+    return _example(pool.lang, "i2t", pool.images[image], pool.texts, scores, pool.image_of == image)
 
 
 def _example(
@@ -125,12 +121,11 @@ def _example(
     items: list[str],
     scores: Floats,
     right: Bools,
-    top: int,
 ) -> Example:
     """Sort answers by the tie rule of the ranks: wrong answers come before a right one of the same score."""
     order = np.lexsort((right, -np.where(right, limit(scores), scores)))
     answers = tuple(
-        ExampleAnswer(items[place], float(scores[place]), bool(right[place])) for place in order[:top]
+        ExampleAnswer(items[place], float(scores[place]), bool(right[place])) for place in order[:TOP]
     )
     rank = int(np.argmax(right[order])) + 1
     return Example(lang, direction, query, answers, rank, len(items))

@@ -15,12 +15,13 @@ from lingvis.evaluation.scorers import InnerProduct
 from lingvis.files import atomic_file
 
 PAIRS = 500  # pictures on the map, each with one sentence
-PERPLEXITY = 30.0  # about the number of neighbours that t-SNE considers
+PERPLEXITY = 30.0  # about the number of neighbours that t-SNE looks at
+SEED = 0  # the same pool gives the same map
 JOINED = 60  # pairs with a line between them: more would hide the points
 PICTURES, SENTENCES = "#1f5fbf", "#c8321f"
 
 
-def draw_pool(scored: ScoredPools, path: Path, *, pairs: int = PAIRS, seed: int = 0) -> float:
+def draw_pool(scored: ScoredPools, path: Path, *, pairs: int = PAIRS) -> float:
     """Draw the map of the first language: random pictures, each with one of its sentences; see `draw_map`."""
     pool, scorer = scored.pools[0], scored.scorers[0]
     name = " + ".join(source.model.name for source in scored.models)
@@ -31,7 +32,7 @@ def draw_pool(scored: ScoredPools, path: Path, *, pairs: int = PAIRS, seed: int 
         )
     if len(pool.images) < 2:
         raise UserError(f"a map needs 2 or more pictures, got {len(pool.images)} in {pool.lang}")
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(SEED)
     order = generator.permutation(len(pool.texts))
     _, first = np.unique(pool.image_of[order], return_index=True)
     texts = generator.permutation(order[first])[:pairs]
@@ -40,11 +41,10 @@ def draw_pool(scored: ScoredPools, path: Path, *, pairs: int = PAIRS, seed: int 
         scorer.text_emb[texts],
         path,
         title=f"{name}: {len(texts)} pictures and sentences ({pool.lang}) of split {scored.split}",
-        seed=seed,
     )
 
 
-def draw_map(image_emb: Floats, text_emb: Floats, path: Path, *, title: str = "", seed: int = 0) -> float:
+def draw_map(image_emb: Floats, text_emb: Floats, path: Path, *, title: str = "") -> float:
     """Draw pairs of a picture (blue) and its sentence (red), some of them joined by a line, as PNG.
 
     image_emb, text_emb: [pairs, dim]. Returns the mean distance on the map between a picture and its sentence,
@@ -53,7 +53,7 @@ def draw_map(image_emb: Floats, text_emb: Floats, path: Path, *, title: str = ""
     """
     from matplotlib.figure import Figure
 
-    places = to_plane(np.concatenate([image_emb, text_emb]), seed=seed)
+    places = to_plane(np.concatenate([image_emb, text_emb]))
     images, texts = places[: len(image_emb)], places[len(image_emb) :]
     ratio = _distance(images, texts) / _distance(images, np.roll(texts, 1, axis=0))
     figure = Figure(figsize=(8, 8), layout="constrained")
@@ -72,14 +72,14 @@ def draw_map(image_emb: Floats, text_emb: Floats, path: Path, *, title: str = ""
     return ratio
 
 
-def to_plane(points: Floats, *, seed: int = 0) -> Floats:
+def to_plane(points: Floats) -> Floats:
     """Points [n, dim] -> [n, 2]: t-SNE by cosine distance, started from the first two principal components."""
     tsne = _sklearn("manifold").TSNE(
         n_components=2,
         perplexity=min(PERPLEXITY, (len(points) - 1) / 3),
         metric="cosine",
         init="pca",
-        random_state=seed,
+        random_state=SEED,
     )
     return np.asarray(tsne.fit_transform(points), dtype=np.float32)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lingvis.arrays import Floats, Ints
 
 NONE = 0  # the empty source word, which generates target words without a counterpart
+ITERATIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Links:
 
 
 def induce_dictionary(
-    sentences: Iterable[tuple[Sequence[str], Sequence[str]]], *, iterations: int = 10, evidence: float = 2.0
+    sentences: Iterable[tuple[Sequence[str], Sequence[str]]], *, evidence: float = 2.0
 ) -> dict[str, tuple[str, ...]]:
     """Word -> its translation, from pairs of word lists that are translations of one another.
 
@@ -45,8 +46,8 @@ def induce_dictionary(
     if not bags:
         return {}
     numbered = [(_counted(one, source_number), _counted(other, target_number)) for one, other in bags]
-    forth = _best(numbered, iterations, evidence)
-    back = _best([(other, one) for one, other in numbered], iterations, evidence)
+    forth = _best(numbered, evidence)
+    back = _best([(other, one) for one, other in numbered], evidence)
     chosen = [(one, other) for one, other in forth.items() if back.get(other) == one]
     return {sources[one]: (targets[other],) for one, other in sorted(chosen)}
 
@@ -98,11 +99,11 @@ def link(bags: Sequence[tuple[Bag, Bag]]) -> Links:
     )
 
 
-def _best(bags: Sequence[tuple[Bag, Bag]], iterations: int, evidence: float) -> dict[int, int]:
+def _best(bags: Sequence[tuple[Bag, Bag]], evidence: float) -> dict[int, int]:
     """The most likely target word of each source word, among pairs that are expected often enough."""
     links = link(bags)
     likely = np.full(len(links.words), 1.0)  # equal values: the first expectation shares evenly
-    for _ in range(iterations):
+    for _ in range(ITERATIONS):
         expected = expectation(links, likely)
         likely = maximisation(links, expected)
     kept = (expected >= evidence) & (links.words[:, 0] != NONE)

@@ -17,7 +17,6 @@ from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.model.folder import CHECKPOINT
 
-FILE = CHECKPOINT
 FORMAT = "2"  # 1: recipes had one objective outside the terms
 
 
@@ -50,13 +49,13 @@ def save_checkpoint(
     values = asdict(TrainingState(**{**vars(state), "best": {}}))
     # Two names may share one storage (the best model may be the current one), which safetensors rejects: copy.
     flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    with atomic_file(folder / FILE) as temporary:
+    with atomic_file(folder / CHECKPOINT) as temporary:
         save_file(flat, temporary, metadata={"state": json.dumps(values), "format": FORMAT})
 
 
 def check_checkpoint(folder: Path, identity: str) -> TrainingState:
     """The state of a run without its tensors; raises if the run cannot be resumed."""
-    path = folder / FILE
+    path = folder / CHECKPOINT
     if not path.is_file():
         raise UserError(f"{folder} has no checkpoint to resume from; start the run without `resume`")
     with _damage_reported(path), safe_open(path, framework="pt") as file:
@@ -79,7 +78,7 @@ def load_checkpoint(
 ) -> TrainingState:
     """Restore the task and the optimiser to the state that `save_checkpoint` wrote."""
     state = check_checkpoint(folder, identity)
-    path = folder / FILE
+    path = folder / CHECKPOINT
     with _damage_reported(path), safe_open(path, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     task.load_state_dict(_under(tensors, "task"), strict=True)

@@ -10,11 +10,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from lingvis.arrays import Ints
 from lingvis.progress import ProgressBar
 from lingvis.training.loop.checkpoint import TrainingState
 from lingvis.training.loop.optimizer import Schedule, set_rate
 from lingvis.training.loop.record import RunRecord, recording
-from lingvis.training.loop.task import Ints, Task, Validation
+from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import LossWatch
 from lingvis.training.sampling import Sampler
 from lingvis.types import Clock

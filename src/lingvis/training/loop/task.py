@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import nn
 
+from lingvis.arrays import Ints
 from lingvis.evaluation.result import Report
 from lingvis.training.loop.watch import Loss
 from lingvis.types import Clock
-
-Ints = NDArray[np.int64]
 
 
 class Task(nn.Module, ABC):

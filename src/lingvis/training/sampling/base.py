@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.terms.base import Origin
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

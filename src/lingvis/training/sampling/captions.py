@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.arrays import Ints
 from lingvis.bounds import Count, Positive
 from lingvis.terms.base import Origin
-from lingvis.training.sampling.base import SAMPLERS, Ints, Sampler, SentenceTable, by_language
+from lingvis.training.sampling.base import SAMPLERS, Sampler, SentenceTable, by_language
 
 
 @SAMPLERS.register("captions", "batches of human captions, whatever their pictures; each once per pass")

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from lingvis.arrays import Bools, Ints
 from lingvis.bounds import Count, Positive, Share
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import AUTHORED, Origin
-from lingvis.training.sampling.base import SAMPLERS, Ints, Sampler, SentenceTable, by_language
-
-Bools = NDArray[np.bool_]
+from lingvis.training.sampling.base import SAMPLERS, Sampler, SentenceTable, by_language
 
 
 @SAMPLERS.register("images", "batches of pictures, with captions in several languages for each")

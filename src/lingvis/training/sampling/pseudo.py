@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from lingvis.arrays import Ints
 from lingvis.terms.base import Origin
-from lingvis.training.sampling.base import Ints, Sampler, SentenceTable
+from lingvis.training.sampling.base import Sampler, SentenceTable
 
 
 class PseudoSampler(Sampler):

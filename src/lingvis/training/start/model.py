@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
@@ -24,8 +24,6 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.table import WordTable
 from lingvis.text.words.mapped import FITTED, MappedWords
 from lingvis.training.loop.optimizer import covers
-
-Floats = NDArray[np.float32]
 
 
 def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:

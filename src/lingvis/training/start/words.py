@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
+from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
@@ -23,7 +23,6 @@ from lingvis.text.words.latent import Assignment
 from lingvis.training.sources import Sentences
 
 ASSIGNMENT = "assignment.safetensors"
-Floats = NDArray[np.float32]
 
 
 def vocabulary_sentences(

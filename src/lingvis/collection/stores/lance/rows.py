@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lingvis.arrays import Floats
 from lingvis.collection.stores.records import (
     CAPTION,
     CAPTION_EMBEDDING,
     EMBEDDING,
     FILE_COLUMNS,
     INFO_COLUMNS,
-    Floats,
     Item,
     PictureInfo,
     StoredFile,

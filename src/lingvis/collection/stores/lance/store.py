@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lingvis.arrays import Floats
 from lingvis.collection.filters import quote, to_sql
 from lingvis.collection.stores.exact import ExactIndex
 from lingvis.collection.stores.lance.durable import FolderSync, one_writer
@@ -27,7 +28,6 @@ from lingvis.collection.stores.records import (
     FILE_COLUMNS,
     INFO_COLUMNS,
     Filter,
-    Floats,
     Header,
     Hit,
     Item,

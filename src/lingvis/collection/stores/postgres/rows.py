@@ -12,6 +12,7 @@ from pgvector import HalfVector
 from psycopg import sql
 from psycopg.adapt import PyFormat
 
+from lingvis.arrays import Floats
 from lingvis.collection.filters import conditions
 from lingvis.collection.stores.records import (
     CAPTION,
@@ -19,7 +20,6 @@ from lingvis.collection.stores.records import (
     EMBEDDING,
     INFO_COLUMNS,
     Filter,
-    Floats,
     Item,
     PictureInfo,
 )

@@ -9,9 +9,10 @@ import numpy as np
 from pgvector import Vector
 from psycopg import sql
 
+from lingvis.arrays import Floats
 from lingvis.collection.stores.postgres.connection import Connection
 from lingvis.collection.stores.postgres.rows import names, to_conditions, to_half, to_info, to_text
-from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Floats, Hit
+from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit
 
 # The first places come from candidates of the index, equally many for every page, and the places after them from
 # comparing every other row: each picture has one place, and pages neither overlap nor leave one out. Measured with

@@ -8,6 +8,7 @@ from typing import Any
 
 from psycopg import sql
 
+from lingvis.arrays import Floats
 from lingvis.collection.stores.postgres import hnsw
 from lingvis.collection.stores.postgres import state as states
 from lingvis.collection.stores.postgres.address import Address
@@ -34,7 +35,6 @@ from lingvis.collection.stores.records import (
     FILE_COLUMNS,
     INFO_COLUMNS,
     Filter,
-    Floats,
     Header,
     Hit,
     Item,

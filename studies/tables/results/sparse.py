@@ -10,7 +10,7 @@ from studies.records import Record
 from studies.sparse.report import ablation_table, sparse_table
 from studies.sparse.verdict import verdict
 from studies.tables.markdown import table
-from studies.tables.results import Results
+from studies.tables.results.records import Results
 
 STUDY, JOINED, IDEAL, SCENES, VALIDATION = (
     "sparse",
@@ -163,7 +163,7 @@ def _patient(run: Record) -> str:
     return whole if means[best] == max(means) else f"{whole} ({means[best]:.1f})"
 
 
-def sparse_semantics(results: Results) -> str:
+def sparse_pseudo_captions(results: Results) -> str:
     """Sources of pseudo captions on val."""
     rows = [
         [label, *(mean_spread(_best_on_val(results, folder, name, share)) for share in (0.1, 0.2))]

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Sequence
 
 from studies.records import Record
-from studies.tables.language_scores import LANGUAGES, STUDY, TESTED, runs_of, scores
-from studies.tables.languages import MISSING, cells, mean
 from studies.tables.markdown import table
-from studies.tables.results import Results
+from studies.tables.results.language_scores import LANGUAGES, STUDY, TESTED, runs_of, scores
+from studies.tables.results.languages import MISSING, cells, mean
+from studies.tables.results.records import Results
 
 # Label of a row and its record.
 LIWE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from studies.tables.markdown import spread, table
-from studies.tables.results import Results
+from studies.tables.results.records import Results
 
 FLICKR = "flickr8k-ml"
 RECALLS = [(side, f"R@{k}") for side in ("i2t", "t2i") for k in (1, 5, 10)]

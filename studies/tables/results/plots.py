@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from lingvis.files import atomic_file
-from studies.tables.ablations import LAMBDAS, val_average
-from studies.tables.label_places import place_labels
-from studies.tables.language_scores import LANGUAGES, TESTED, scores
-from studies.tables.languages import ROWS
-from studies.tables.results import Results
+from studies.tables.results.ablations import LAMBDAS, val_average
+from studies.tables.results.label_places import place_labels
+from studies.tables.results.language_scores import LANGUAGES, TESTED, scores
+from studies.tables.results.languages import ROWS
+from studies.tables.results.records import Results
 
 # Okabe and Ito 2008: distinguishable for colour-blind people; markers differ too.
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#444444"

@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from studies.tables.language_scores import (
+from studies.tables.markdown import millions, spread, table
+from studies.tables.results.language_scores import (
     HUMAN,
     LANGUAGES,
     ON_VAL,
@@ -17,8 +18,7 @@ from studies.tables.language_scores import (
     LanguageScores,
     scores,
 )
-from studies.tables.markdown import millions, spread, table
-from studies.tables.results import Results
+from studies.tables.results.records import Results
 
 MISSING = "not measured"
 MARK = "†"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studies.tables.markdown import table
-from studies.tables.results import Results
+from studies.tables.results.records import Results
 
 MISSING = "Not measured."
 

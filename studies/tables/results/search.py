@@ -5,7 +5,7 @@ from __future__ import annotations
 from studies.records import Record
 from studies.search.report import COLUMNS, LEGEND, engine_rows, typed_line
 from studies.tables.markdown import table
-from studies.tables.results import Results
+from studies.tables.results.records import Results
 
 MISSING = "Not measured yet."
 STUDY = "search"

@@ -7,11 +7,11 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from studies.tables.ablations import LIWE
-from studies.tables.language_scores import ELSEWHERE, LANGUAGES, STUDY, TESTED, scores
-from studies.tables.languages import MISSING, MODELS, QUERY_METHODS, ROWS
 from studies.tables.markdown import millions, spread, table
-from studies.tables.results import Results
+from studies.tables.results.ablations import LIWE
+from studies.tables.results.language_scores import ELSEWHERE, LANGUAGES, STUDY, TESTED, scores
+from studies.tables.results.languages import MISSING, MODELS, QUERY_METHODS, ROWS
+from studies.tables.results.records import Results
 
 ONE_SEED = 1.0  # points; less than this between runs of one seed says nothing
 GOAL = 3.0  # points that lingvis should be ahead

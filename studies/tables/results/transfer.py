@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from studies.tables.markdown import table
-from studies.tables.results import Results
+from studies.tables.results.records import Results
 from studies.transfer.report import transfer_table
 
 PENDING = "Not measured yet."

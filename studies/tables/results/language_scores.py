@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from studies.records import Record
-from studies.tables.results import Results
+from studies.tables.results.records import Results
 
 STUDY = "languages"  # folder of results/
 
