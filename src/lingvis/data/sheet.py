@@ -41,7 +41,7 @@ def contact_sheet(
     """Write a PNG with rows x columns sample pictures of each split, each with its first captions.
 
     A picture has captions in at most `captions` languages, which rotate from tile to tile so that all of them
-    appear; `languages` limits them. A picture that cannot be read becomes a marked tile. A seed gives the same sheet.
+    appear; `languages` limits them. A picture that cannot be read becomes a marked tile. A seed determines the sheet.
     """
     if not dataset.images_dir.is_dir():
         raise UserError(f"{dataset.path} has stored features only and no pictures to show")
@@ -102,7 +102,7 @@ class _Sheet:
         return band
 
     def _captions(self, row: Row, place: int) -> _Texts:
-        """The wrapped first captions of a tile, in the languages of its turn."""
+        """The wrapped first captions of a tile, in the languages of its place."""
         available = [lang for lang in self.languages if row.captions.get(lang)]
         start = place * self.captions % len(available) if available else 0
         turn = (available[start:] + available[:start])[: self.captions]
