@@ -90,11 +90,11 @@ class _Teachers:
     def scores(self, images: Ints, rows: Ints) -> Tensor:
         """float32 [I, T]; 0 for sentences that are not pseudo captions."""
         device = self._images.device
-        found = self._text_of[rows]
-        taught = np.flatnonzero(found >= 0)
-        texts = self._texts[torch.from_numpy(found[taught]).to(device)]
+        candidates = self._text_of[rows]
+        pseudo = np.flatnonzero(candidates >= 0)
+        texts = self._texts[torch.from_numpy(candidates[pseudo]).to(device)]
         scores = torch.zeros(len(images), len(rows), device=device)
-        scores[:, torch.from_numpy(taught).to(device)] = (
+        scores[:, torch.from_numpy(pseudo).to(device)] = (
             self._images[torch.from_numpy(images).to(device)].float() @ texts.float().T
         )
         return scores
