@@ -225,7 +225,9 @@ def test_wrong_addresses_get_a_sentence_without_the_password(server: Server, dat
         server.address(
             "postgres", password=secret
         ): r"password authentication failed.*; give it in the address, in",
-        server.address("nowhere"): r'database "nowhere" does not exist\); create it, or name another one',
+        server.address(
+            "nowhere"
+        ): r'database "nowhere" does not exist\); create it .see docs.*, or name another one',
         f"postgresql://u:{secret}@127.0.0.1:1/x": r"refused.*; check the address, and that the server runs",
         f"postgresql://u:{secret}@nothing.invalid/x": r"nothing.invalid.*; check the address",
         f"{database}?chair=1": "has unknown options",
