@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -53,3 +55,9 @@ class Registry(Generic[T]):
     def names(self) -> list[str]:
         """All names in the order of registration."""
         return list(self._entries)
+
+
+def import_parts(package: str, path: Iterable[str]) -> None:
+    """Import every module of a package, so that all its parts are registered: a new part is one new file."""
+    for module in pkgutil.iter_modules(path):
+        importlib.import_module(f"{package}.{module.name}")

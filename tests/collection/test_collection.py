@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lingvis import Collection
+from lingvis.collection.rebuilds import RebuiltError, UnavailableError
 from lingvis.errors import UserError
 
 from .conftest import make_model, make_pictures
@@ -74,3 +76,24 @@ def test_pictures_of_queries_are_encoded_as_indexed_ones(
         (row,) = [row for row in opened.store.files() if row.path == str(path)]
         stored = opened.store.vectors([row.id])[row.id]
         np.testing.assert_allclose(stored, by_path, atol=1e-3)  # stored in half precision
+
+
+def test_an_open_collection_does_not_undo_a_newer_model(
+    model: Path, photos: Path, collection: str, tmp_path: Path
+) -> None:
+    Collection.create(collection, model).add([photos])
+    opened = Collection.open(collection, device="cpu")
+    opened.search("a dog", lang="en")
+    newer = make_model(tmp_path / "newer", text_seed=1)
+    Collection.open(collection, model=newer, device="cpu").add([photos])
+    with pytest.raises(RebuiltError, match="has a newer model; open it again"):
+        opened.add([photos])
+    assert Collection.open(collection).store.header.model == str(newer)
+
+
+def test_a_store_that_cannot_be_opened_is_unavailable(model: Path, photos: Path, collection: str) -> None:
+    Collection.create(collection, model).add([photos])
+    lazy = Collection(collection)
+    shutil.rmtree(collection)
+    with pytest.raises(UnavailableError, match="no collection at"):
+        lazy.statistics()

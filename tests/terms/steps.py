@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lingvis.terms import Columns, Origin, Rereading, Step
+from lingvis.terms.distillation import TEACHER_SCORES
 from lingvis.types import Clock
 
 
@@ -45,5 +46,5 @@ def make_step(
         clock=clock,
         similarity=lambda images, texts: images @ texts.T,
         reread=reread,
-        teacher_scores=teacher_scores,
+        pair_values={} if teacher_scores is None else {TEACHER_SCORES: teacher_scores},
     )

@@ -97,7 +97,7 @@ def test_hidden_words_are_read_once_and_compared_in_place_of_the_whole_sentences
 
 
 def test_parts_of_a_step() -> None:
-    batch = replace(step(), teacher_scores=torch.arange(40.0).reshape(5, 8))
+    batch = replace(step(), pair_values={"some": torch.arange(40.0).reshape(5, 8)})
     assert batch.of(*Origin) is batch
     human, alone, pseudo = batch.of(HUMAN), batch.of(ALONE), batch.of(PSEUDO)
     assert (len(human), len(alone), len(pseudo)) == (5, 1, 2)
@@ -107,8 +107,7 @@ def test_parts_of_a_step() -> None:
         assert torch.equal(part.scores, part.image_emb @ batch.text_emb[places].T)
         assert part.groups.tolist() == part.columns.groups.tolist() == [GROUPS[place] for place in places]
         assert part.langs.tolist() == part.columns.langs.tolist() == [LANGS[place] for place in places]
-        assert part.teacher_scores is not None and batch.teacher_scores is not None
-        assert torch.equal(part.teacher_scores, batch.teacher_scores[:, places])
+        assert torch.equal(part.pair_values["some"], batch.pair_values["some"][:, places])
     with pytest.raises(ValueError, match="all of its sentences"):
         pseudo.reread(0.2)
     assert isinstance(pseudo.columns, Columns)

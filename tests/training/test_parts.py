@@ -6,10 +6,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from lingvis.errors import UserError
-from lingvis.training.loop.checkpoint import FILE, TrainingState, load_checkpoint, save_checkpoint
+from lingvis.training.loop.checkpoint import (
+    FILE,
+    TrainingState,
+    check_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
 from lingvis.training.loop.log import RunLog, draw_curves, read_log
 from lingvis.training.loop.optimizer import make_optimizer, make_schedule, set_rate
 from lingvis.training.loop.watch import COLLAPSE_STEPS, Loss, LossWatch
@@ -88,7 +95,10 @@ def test_schedules() -> None:
 def told(total: float, matching: float, blind: float) -> Loss:
     rest = torch.tensor(total - matching)
     return Loss(
-        {"matching": torch.tensor(matching), "rest": rest}, torch.tensor(matching), torch.tensor(blind)
+        {"matching": torch.tensor(matching), "rest": rest},
+        watched="matching",
+        matching=torch.tensor(matching),
+        blind=torch.tensor(blind),
     )
 
 
@@ -118,7 +128,7 @@ def test_watch_finds_a_collapse_and_not_a_slow_start() -> None:
     assert watch.flush()
     for step in range(1000, 1000 + COLLAPSE_STEPS):
         watch.add(step, told(70.0 - step / 100, 51.2, 51.2), norm)
-    with pytest.raises(UserError, match=r"collapsed: the loss has stuck at 51\.2"):
+    with pytest.raises(UserError, match=r"collapsed: term matching has stuck at 51\.2"):
         watch.flush()
 
 
@@ -192,3 +202,11 @@ def test_log_drops_what_lies_past_the_checkpoint_and_a_torn_line(tmp_path: Path)
     assert [json.loads(line)["step"] for line in lines] == [50, 100]
     draw_curves(tmp_path, read_log(tmp_path))
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_checkpoint_of_another_format_is_named_as_such(tmp_path: Path) -> None:
+    save_file(
+        {"x": torch.zeros(1)}, tmp_path / FILE, metadata={"state": '{"identity": "me"}'}
+    )  # as format 1 was
+    with pytest.raises(UserError, match=r"begun by another version of lingvis \(checkpoint format 1"):
+        check_checkpoint(tmp_path, "me")

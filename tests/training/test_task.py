@@ -312,6 +312,15 @@ def test_a_term_without_weight_is_left_out(rich_dataset: Path, tmp_path: Path) -
     assert float(loss.total) == float(loss.matching)
 
 
+def test_a_recipe_whose_captions_all_hide_words_trains_and_is_not_watched(
+    toy_dataset: Path, tmp_path: Path
+) -> None:
+    made = Prepared("vsepp", toy_dataset, tmp_path, [*OPTIONS, "terms.matching.hidden=0.3"])
+    loss = made.task.loss(np.arange(9), LATE)
+    assert float(loss.total.detach()) > 0
+    assert loss.watched == "" and bool(loss.blind.isnan())
+
+
 AUGMENTED = [
     "text.augment.name=words",
     *(f"text.augment.{key}" for key in ("p=0.6", "masked=0.4", "replaced=0.3")),
@@ -384,7 +393,7 @@ class Breaking(RetrievalTask):
         if clock.step != self.BROKEN_STEP:
             return loss
         broken = {name: value * torch.nan for name, value in loss.parts.items()}
-        return Loss(broken, loss.matching, loss.blind)
+        return Loss(broken, watched=loss.watched, matching=loss.matching, blind=loss.blind)
 
 
 def run(
@@ -462,5 +471,5 @@ def test_a_model_that_cannot_learn_is_told_to_have_collapsed(toy_dataset: Path, 
         for parameter in part.parameters():
             torch.nn.init.zeros_(parameter)
     optimizer = adam(made.task, 1e-9, image=0.0, text__words=0.0)
-    with pytest.raises(UserError, match=r"collapsed: the loss has stuck at 6\.\d"):
+    with pytest.raises(UserError, match=r"collapsed: term matching has stuck at 6\.\d"):
         run(made, optimizer, tmp_path, lr=1e-9, epochs=200)

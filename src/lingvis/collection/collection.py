@@ -12,7 +12,13 @@ from lingvis.collection.binding import check_image_side
 from lingvis.collection.model import CollectionModel
 from lingvis.collection.query.encoder import QueryEncoder
 from lingvis.collection.query.query import Query, QueryImage, as_texts
-from lingvis.collection.rebuilds import UnavailableError, check_captions, check_rebuilt, is_newer
+from lingvis.collection.rebuilds import (
+    RebuiltError,
+    UnavailableError,
+    check_captions,
+    check_rebuilt,
+    is_newer,
+)
 from lingvis.collection.rerank.base import RerankContext, Reranker
 from lingvis.collection.rerank.learned_consistency import LearnedConsistencyReranker, check_consistency
 from lingvis.collection.stores.contract import Store
@@ -140,6 +146,10 @@ class Collection:
         exists = store_exists(self._address)
         if not exists and self._model.run is None:
             raise UserError(f"collection {self.address} is new; name a model folder in model")
+        if exists and not rebuild:
+            self._refresh()
+            if self.outdated:  # our model must not replace the newer one
+                raise RebuiltError(f"collection {self.address} has a newer model; open it again")
         embedder, header = self._model.load(filled=exists and not rebuild)
         return Indexer(self._address, embedder, header, rebuild=rebuild, batch_size=batch_size, spread=spread)
 
@@ -274,10 +284,15 @@ class Collection:
         except UserError as error:
             raise UnavailableError(str(error)) from error
         finally:
-            check_rebuilt(self.address, self._model.header, self.store.header)
+            if self._store is not None:  # it could be opened
+                check_rebuilt(self.address, self._model.header, self._store.header)
+
+    def _refresh(self) -> None:
+        """Read the header as it is now."""
+        with self._checked():
+            self.store.vectors([])  # returns nothing, but reads the header
 
     def _check_captions(self) -> None:
         _, header = self._model.load()
-        with self._checked():
-            self.store.vectors([])  # returns nothing, but loads the current header
+        self._refresh()
         check_captions(self.address, header, self.store.header, follows=self._model.run is None)

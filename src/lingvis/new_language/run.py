@@ -209,8 +209,10 @@ def _temperature(recipe: Mapping[str, Any]) -> float:
 
     recipe: as stored in the model folder; earlier versions had one objective outside the terms.
     """
-    objective = recipe.get("objective") or recipe["terms"]["matching"]["objective"]
-    fixed = objective["name"] == "contrastive" and not objective.get("learned", False)
+    terms = recipe.get("terms", {}).values()
+    matching = [term["objective"] for term in terms if term["name"] == "matching" and term["weight"]]
+    objective: Mapping[str, Any] = recipe.get("objective") or next(iter(matching), {})
+    fixed = objective.get("name") == "contrastive" and not objective.get("learned", False)
     return float(objective["temperature"]) if fixed else 0.05
 
 

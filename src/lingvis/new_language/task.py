@@ -21,7 +21,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.training.loop.checkpoint import TrainingState
 from lingvis.training.loop.fit import TrainingPlan, copy_weights, fit
 from lingvis.training.loop.optimizer import make_schedule
-from lingvis.training.loop.task import Task, Validation, single_loss
+from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import Loss
 from lingvis.training.sampling import Sampler
 from lingvis.types import Clock
@@ -94,7 +94,7 @@ class TeachingTask(Task):
         sentences = self.branch(self.augment(self._bank.batch(rows)))
         emb = similarity.prepare_texts(sentences)
         losses = [self._target_loss(target, emb, rows) for target in self._targets]
-        return single_loss(torch.stack(losses).sum())
+        return Loss({"loss": torch.stack(losses).sum()})
 
     def _target_loss(self, target: Targets, emb: Tensor, rows: Ints) -> Tensor:
         """The loss of sentences [B, dim] against all points; sentences without a point are left out."""

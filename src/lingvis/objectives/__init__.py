@@ -10,5 +10,8 @@ from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.objectives.contrastive import Contrastive
 from lingvis.objectives.ranking import Ranking
 from lingvis.objectives.top_triplet import TopTriplet
+from lingvis.registry import import_parts
 
 __all__ = ["BEGINNING", "OBJECTIVES", "Contrastive", "Objective", "Ranking", "TopTriplet"]
+
+import_parts(__name__, __path__)

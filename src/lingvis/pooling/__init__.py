@@ -6,5 +6,8 @@ from lingvis.pooling.base import POOLERS, Pooler
 from lingvis.pooling.gpo import GPO
 from lingvis.pooling.heads import AttentionHeads
 from lingvis.pooling.simple import First, KMax, Last, Max, Mean
+from lingvis.registry import import_parts
 
 __all__ = ["GPO", "POOLERS", "AttentionHeads", "First", "KMax", "Last", "Max", "Mean", "Pooler"]
+
+import_parts(__name__, __path__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lingvis.registry import import_parts
 from lingvis.terms.base import TERMS, Columns, Origin, Rereading, Step, Term, Views
 from lingvis.terms.distillation import Distillation
 from lingvis.terms.domain_adversaries import DomainAdversaries
@@ -26,3 +27,5 @@ __all__ = [
     "Views",
     "hide_words",
 ]
+
+import_parts(__name__, __path__)

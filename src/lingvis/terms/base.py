@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -74,9 +75,9 @@ class Step:
     """One encoded batch: the input of every term of the loss.
 
     image_emb float32 [I, D] and text_emb float32 [T, D]: prepared for `similarity`; word_average float32 [T, W]: mean
-    word vectors; positives bool [I, T]; groups and langs int64 [T]: as in `columns`, on the device. teacher_scores
-    float32 [I, T]: the teachers' scores of pseudo captions, if there are teachers. reread(p): the same sentences
-    with a share p of their words hidden, encoded once per p.
+    word vectors; positives bool [I, T]; groups and langs int64 [T]: as in `columns`, on the device. reread(p): the same
+    sentences with a share p of their words hidden, encoded once per p. pair_values: by name, values float32 [I, T] that
+    a source of sentences provides for the step, such as the scores of teachers.
     """
 
     image_emb: Tensor
@@ -89,7 +90,7 @@ class Step:
     clock: Clock
     similarity: Callable[[Tensor, Tensor], Tensor]
     reread: Callable[[float], Rereading]
-    teacher_scores: Tensor | None = None
+    pair_values: Mapping[str, Tensor] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of sentences."""
@@ -111,7 +112,6 @@ class Step:
             chosen = on_device = slice(int(places[0]), int(places[-1]) + 1)
         else:
             on_device = torch.from_numpy(places).to(self.text_emb.device, non_blocking=True)
-        taught = self.teacher_scores
         return replace(
             self,
             text_emb=self.text_emb[on_device],
@@ -121,7 +121,7 @@ class Step:
             langs=self.langs[on_device],
             columns=self.columns[chosen],
             reread=_reread_part,
-            teacher_scores=None if taught is None else taught[:, on_device],
+            pair_values={name: values[:, on_device] for name, values in self.pair_values.items()},
         )
 
 
@@ -130,7 +130,17 @@ def _reread_part(p: float) -> Rereading:
 
 
 class Term(nn.Module, RecipePart, ABC):
-    """A part of the loss: a step -> a scalar, which the task weighs and adds up."""
+    """A part of the loss: a step -> a scalar, which the task weighs and adds up.
+
+    compares_pictures: whether it compares pictures with sentences; other terms compare sentences only, or train judges.
+    """
+
+    compares_pictures: ClassVar[bool] = False
+
+    @classmethod
+    def learns_from(cls, options: Mapping[str, Any]) -> tuple[Origin, ...]:
+        """Origins of the sentences that a term with these options learns from."""
+        return AUTHORED
 
     @property
     def rereads(self) -> bool:

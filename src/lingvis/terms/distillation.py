@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -10,6 +11,8 @@ from torch import Tensor
 from lingvis.bounds import Positive
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import TERMS, Origin, Step, Term
+
+TEACHER_SCORES = "teacher_scores"  # the pair values of a step that this term learns from
 
 
 @TERMS.register("distillation", "the model scores pseudo captions as teachers do, softmax in both directions")
@@ -20,9 +23,16 @@ class Distillation(Term):
     the pictures of a sentence in place of classes.
     """
 
+    compares_pictures: ClassVar[bool] = True
+
     def __init__(self, *, temperature: Positive) -> None:
         super().__init__()
         self.temperature = temperature
+
+    @classmethod
+    def learns_from(cls, options: Mapping[str, Any]) -> tuple[Origin, ...]:
+        """Pseudo captions."""
+        return (Origin.PSEUDO,)
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
@@ -38,11 +48,11 @@ class Distillation(Term):
         step = step.of(Origin.PSEUDO)
         if not len(step):
             return step.text_emb.new_zeros(())
-        if step.teacher_scores is None:
-            raise ValueError("distillation needs the scores of teachers in every step")
         described = step.positives.any(dim=1, keepdim=True)
         return soft_cross_entropy(
-            step.scores.masked_fill(~described, -torch.inf), step.teacher_scores, self.temperature
+            step.scores.masked_fill(~described, -torch.inf),
+            step.pair_values[TEACHER_SCORES],
+            self.temperature,
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import torch.nn.functional as F
 from pydantic import Field
@@ -61,6 +62,11 @@ class DomainAdversaries(Term):
                 for name in self._weights
             }
         )
+
+    @classmethod
+    def learns_from(cls, options: Mapping[str, Any]) -> tuple[Origin, ...]:
+        """All sentences."""
+        return tuple(Origin)
 
     def forward(self, step: Step) -> Tensor:
         human, pseudo = step.of(*AUTHORED), step.of(Origin.PSEUDO)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ class Matching(Term):
     A picture or a sentence without a positive is no negative either.
     """
 
+    compares_pictures: ClassVar[bool] = True
+
     def __init__(
         self,
         *,
@@ -41,6 +43,11 @@ class Matching(Term):
         self.of = of
         self.languages_apart = languages_apart
         self.hidden = hidden
+
+    @classmethod
+    def learns_from(cls, options: Mapping[str, Any]) -> tuple[Origin, ...]:
+        """Human captions, or pseudo captions."""
+        return (Origin.PSEUDO,) if options.get("of") == "pseudo" else (Origin.HUMAN,)
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
@@ -67,37 +74,61 @@ class Matching(Term):
     def forward(self, step: Step) -> Tensor:
         if self.hidden:
             step = replace(step, text_emb=step.reread(self.hidden).text_emb)
-        costs = [
-            self.objective(scores.masked_fill(~compared, -torch.inf), positives, step.clock)
-            for scores, positives, compared in self._parts(step)
-        ]
-        return torch.stack(costs).sum() if costs else step.text_emb.new_zeros(())
+        part = self._sentences(step)
+        counts = self._counts(part)
+        scores = part.scores.split(counts, dim=1)  # type: ignore[no-untyped-call]
+        return _sum(
+            [
+                self.objective(scores[place].masked_fill(~compared, -torch.inf), positives, step.clock)
+                for place, positives, compared in _compared(part, counts)
+            ],
+            step,
+        )
 
     @torch.no_grad()
     def blind(self, step: Step) -> Tensor | None:
         """The value for equal scores; None for pseudo captions or hidden words."""
         if self.hidden or self.of != "human":
             return None
-        costs = [
-            self.objective(torch.zeros_like(scores).masked_fill(~compared, -torch.inf), positives, step.clock)
-            for scores, positives, compared in self._parts(step)
-        ]
-        return torch.stack(costs).sum() if costs else step.text_emb.new_zeros(())
-
-    def _parts(self, step: Step) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Scores, positives and compared pairs, each [I, t], of the sentences that are compared together."""
-        part = step.of(*AUTHORED) if self.of == "human" else step.of(Origin.PSEUDO)
-        columns = part.columns
-        edges = (
-            np.flatnonzero(np.diff(columns.langs, prepend=-1)) if self.languages_apart else np.zeros(1, int)
-        )
-        counts = np.diff(edges, append=len(part)).tolist()
-        shown = np.split(columns.origin != Origin.TEXT_ONLY, np.cumsum(counts)[:-1])
-        pairs = zip(shown, part.scores.split(counts, dim=1), part.positives.split(counts, dim=1), strict=True)  # type: ignore[no-untyped-call]
-        for with_picture, scores, positives in pairs:
-            if with_picture.any():
-                yield (
-                    scores,
+        part = self._sentences(step)
+        return _sum(
+            [
+                self.objective(
+                    positives.new_zeros(positives.shape, dtype=torch.float32).masked_fill(
+                        ~compared, -torch.inf
+                    ),
                     positives,
-                    positives.any(dim=1, keepdim=True) & positives.any(dim=0, keepdim=True),
+                    step.clock,
                 )
+                for _, positives, compared in _compared(part, self._counts(part))
+            ],
+            step,
+        )
+
+    def _sentences(self, step: Step) -> Step:
+        """The step with the sentences that take part."""
+        return step.of(*AUTHORED) if self.of == "human" else step.of(Origin.PSEUDO)
+
+    def _counts(self, part: Step) -> list[int]:
+        """Numbers of consecutive sentences that are compared together."""
+        if not self.languages_apart:
+            return [len(part)]
+        starts = np.flatnonzero(np.diff(part.columns.langs, prepend=-1))
+        counts: list[int] = np.diff(starts, append=len(part)).tolist()
+        return counts
+
+
+def _compared(part: Step, counts: list[int]) -> Iterator[tuple[int, Tensor, Tensor]]:
+    """Place, positives [I, t] and compared pairs [I, t] of each run of sentences that has a picture at all.
+
+    A picture or a sentence without a positive is compared with nothing.
+    """
+    has_picture = np.split(part.columns.origin != Origin.TEXT_ONLY, np.cumsum(counts)[:-1])
+    runs = part.positives.split(counts, dim=1)  # type: ignore[no-untyped-call]
+    for place, positives in enumerate(runs):
+        if has_picture[place].any():
+            yield place, positives, positives.any(dim=1, keepdim=True) & positives.any(dim=0, keepdim=True)
+
+
+def _sum(costs: list[Tensor], step: Step) -> Tensor:
+    return torch.stack(costs).sum() if costs else step.text_emb.new_zeros(())

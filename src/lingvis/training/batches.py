@@ -26,8 +26,8 @@ IMAGE_MULTIPLE = 16
 class Batch:
     """The sentences of a step by number, [T], and each of their pictures once, [I].
 
-    Pictures are padded to a round number with repetitions, which have no positives. positives bool [I, T],
-    groups and langs int64 [T]: on the device. teacher_scores float32 [I, T], if the run has teachers.
+    Pictures are filled up to a round number with repetitions, which are nobody's positives. positives bool [I, T],
+    groups and langs int64 [T]: on the device. pair_values: see Step.
     """
 
     rows: Ints
@@ -36,7 +36,7 @@ class Batch:
     positives: Tensor
     groups: Tensor
     langs: Tensor
-    teacher_scores: Tensor | None
+    pair_values: dict[str, Tensor]
 
 
 class Batches:
@@ -49,7 +49,9 @@ class Batches:
         self.table = SentenceTable(sentences.groups, captions.langs, captions.rows.lengths, sentences.origin)
         # Equal for pseudo captions with the same words; all other sentences differ.
         self._wordings = _wordings(sentences)
-        self._teachers = _Teachers(sentences, self.device) if sentences.teachers else None
+        self._pair_values = sentences.pair_values
+        for values in self._pair_values:
+            values.to(self.device)
 
     def cut(self, rows: Ints) -> Batch:
         """Return the batch of these sentence numbers, grouped by language and origin."""
@@ -70,34 +72,11 @@ class Batches:
             self._to_device(matches),
             self._to_device(columns.groups),
             self._to_device(columns.langs),
-            self._teachers.scores(images, rows) if self._teachers and len(pseudo) else None,
+            {values.name: values.values(images, rows) for values in self._pair_values},
         )
 
     def _to_device(self, values: Ints | Bools) -> Tensor:
         return torch.from_numpy(values).to(self.device, non_blocking=True)
-
-
-class _Teachers:
-    """The teachers' vectors in half precision on the device."""
-
-    def __init__(self, sentences: Sentences, device: torch.device) -> None:
-        assert sentences.teachers is not None
-        self._images = torch.from_numpy(sentences.teachers.images).half().to(device)
-        self._texts = torch.from_numpy(sentences.teachers.texts).half().to(device)
-        self._text_of = np.full(len(sentences.texts), -1, np.int64)
-        self._text_of[sentences.rows(Origin.PSEUDO)] = sentences.teachers.text_of
-
-    def scores(self, images: Ints, rows: Ints) -> Tensor:
-        """float32 [I, T]; 0 for sentences that are not pseudo captions."""
-        device = self._images.device
-        candidates = self._text_of[rows]
-        pseudo = np.flatnonzero(candidates >= 0)
-        texts = self._texts[torch.from_numpy(candidates[pseudo]).to(device)]
-        scores = torch.zeros(len(images), len(rows), device=device)
-        scores[:, torch.from_numpy(pseudo).to(device)] = (
-            self._images[torch.from_numpy(images).to(device)].float() @ texts.float().T
-        )
-        return scores
 
 
 def _wordings(sentences: Sentences) -> Ints:

@@ -25,7 +25,7 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.latent import Assignment, LatentAttention
 from lingvis.training.loop.checkpoint import TrainingState
 from lingvis.training.loop.fit import TrainingPlan, fit
-from lingvis.training.loop.task import Ints, Task, single_loss
+from lingvis.training.loop.task import Ints, Task
 from lingvis.training.loop.watch import Loss
 from lingvis.training.sampling import ImageSampler, Sampler, SentenceTable
 from lingvis.types import Clock, TextBatch, Tokens
@@ -177,7 +177,7 @@ class WordPretraining(Task):
         emb = F.normalize(mean.float(), dim=-1)
         itself = torch.eye(len(emb), dtype=torch.bool, device=emb.device)
         positives = (groups.unsqueeze(1) == groups) & ~itself
-        return single_loss(self._objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives))
+        return Loss({"loss": self._objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives)})
 
 
 def pretrain(

@@ -77,12 +77,10 @@ class RetrievalTask(Task):
         step = self._encode(self._batches.cut(rows), clock)
         values = {name: term(step) for name, (_, term) in self._weighted.items()}
         parts = {name: weight * values[name] for name, (weight, _) in self._weighted.items()}
-        watched, blind = next(
-            (values[name], blind)
-            for name, (_, term) in self._weighted.items()
-            if (blind := term.blind(step)) is not None
-        )
-        return Loss(parts, watched, blind)
+        for name, (_, term) in self._weighted.items():
+            if (blind := term.blind(step)) is not None:
+                return Loss(parts, watched=name, matching=values[name], blind=blind)
+        return Loss(parts)
 
     def _encode(self, batch: Batch, clock: Clock) -> Step:
         """Encode a batch into the step that terms see."""
@@ -102,7 +100,7 @@ class RetrievalTask(Task):
             clock=clock,
             similarity=self.model.similarity,
             reread=reread,
-            teacher_scores=batch.teacher_scores,
+            pair_values=batch.pair_values,
         )
 
     def _encode_once(self, batch: Batch) -> tuple[Tensor, ...]:

@@ -13,7 +13,7 @@ from lingvis.recipes.read import lookup, parse_recipe
 from lingvis.recipes.rules import RecipePart
 from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
-from lingvis.terms import TERMS
+from lingvis.terms import TERMS, Origin
 from lingvis.text.words import WORDS
 from lingvis.text.words.mapped import FITTED
 from lingvis.training.pretraining import PRETRAINING
@@ -95,9 +95,9 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
     text = recipe.text.head.options.get("dim") or recipe.text.encoder.options.get("dim")
     if None not in (image, text) and image != text:
         yield f"image.encoder.dim is {image} but text.encoder.dim (or text.head.dim) is {text}; make them equal"
+    kinds = [(TERMS.get(term.name), term.options) for term in recipe.terms.values() if term.weight]
     if not any(
-        term.name == "matching" and term.weight and term.options.get("of", "human") == "human"
-        for term in recipe.terms.values()
+        kind.compares_pictures and Origin.HUMAN in kind.learns_from(options) for kind, options in kinds
     ):
         yield (
             "no term compares pictures with human captions; add "

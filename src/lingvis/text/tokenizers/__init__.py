@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lingvis.registry import import_parts
 from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
 from lingvis.text.tokenizers.characters import CharacterTokenizer
 from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
@@ -17,3 +18,5 @@ __all__ = [
     "Vocabulary",
     "WordTokenizer",
 ]
+
+import_parts(__name__, __path__)

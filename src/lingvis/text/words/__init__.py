@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lingvis.registry import import_parts
 from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.char_gru import CharacterGRU
 from lingvis.text.words.embedding import WordEmbedding
@@ -26,3 +27,5 @@ __all__ = [
     "WordEmbedding",
     "WordPart",
 ]
+
+import_parts(__name__, __path__)

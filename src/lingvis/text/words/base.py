@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import ClassVar
 
 from torch import nn
 
@@ -13,9 +14,13 @@ from lingvis.types import TextBatch, Tokens
 
 
 class WordPart(RecipePart, nn.Module, ABC):
-    """Maps every token of a sentence to a vector of length `dim`."""
+    """Maps every token of a sentence to a vector of length `dim`.
+
+    keeps_vectors: whether stored word vectors stay unchanged; its vocabulary is then every word with a vector.
+    """
 
     dim: int
+    keeps_vectors: ClassVar[bool] = False
 
     @property
     def per_language(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -33,6 +33,8 @@ class MappedWords(WordPart):
     Special tokens belong to no language: their vectors are in the space after the map. The vectors of words are
     parameters, so that optimizer.factors can freeze them, as the recipes do.
     """
+
+    keeps_vectors: ClassVar[bool] = True
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:

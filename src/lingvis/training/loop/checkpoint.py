@@ -18,6 +18,7 @@ from lingvis.files import atomic_file
 from lingvis.model.folder import CHECKPOINT
 
 FILE = CHECKPOINT
+FORMAT = "2"  # 1: recipes had one objective outside the terms
 
 
 @dataclass
@@ -50,16 +51,22 @@ def save_checkpoint(
     # Two names may share one storage (the best model may be the current one), which safetensors rejects: copy.
     flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     with atomic_file(folder / FILE) as temporary:
-        save_file(flat, temporary, metadata={"state": json.dumps(values)})
+        save_file(flat, temporary, metadata={"state": json.dumps(values), "format": FORMAT})
 
 
 def check_checkpoint(folder: Path, identity: str) -> TrainingState:
     """The state of a run without its tensors; raises if the run cannot be resumed."""
     path = folder / FILE
     if not path.is_file():
-        raise UserError(f"{folder} has no checkpoint to resume from; train it with resume=False")
+        raise UserError(f"{folder} has no checkpoint to resume from; start the run without `resume`")
     with _damage_reported(path), safe_open(path, framework="pt") as file:
         state = TrainingState(**json.loads(file.metadata()["state"]))
+        written = file.metadata().get("format", "1")
+    if written != FORMAT:
+        raise UserError(
+            f"{folder} was begun by another version of lingvis (checkpoint format {written}, this one has {FORMAT}); "
+            "finish it with that version, or delete the folder and train again"
+        )
     if state.identity != identity:
         raise UserError(
             f"{folder} was begun with another recipe, other values or other data; resume it with the same ones"

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from lingvis.evaluation.result import Report
 from lingvis.training.loop.watch import Loss
@@ -31,11 +30,6 @@ class Task(nn.Module, ABC):
     @abstractmethod
     def loss(self, rows: Ints, clock: Clock) -> Loss:
         """The loss of one batch; rows: numbers of sentences, as a sampler returns them."""
-
-
-def single_loss(value: Tensor) -> Loss:
-    """The loss of a task with one term and an unknown blind value."""
-    return Loss({"loss": value}, value, torch.full_like(value.detach(), torch.nan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,24 @@ class LossRecord:
 class Loss:
     """The loss of a step, on the device.
 
-    parts: the weighted terms, which `total` sums; matching: the watched term, unweighted; blind: the value of that
-    term for a model that maps everything to one point.
+    parts: the weighted terms, of which `total` is the sum; watched: the name of the term that is watched for a
+    collapse; matching: its value, unweighted; blind: its value for a model that maps everything to one point. Without
+    a watched term both are not a number, and a collapse is not detected.
     """
 
-    def __init__(self, parts: Mapping[str, Tensor], matching: Tensor, blind: Tensor) -> None:
+    def __init__(
+        self,
+        parts: Mapping[str, Tensor],
+        *,
+        watched: str = "",
+        matching: Tensor | None = None,
+        blind: Tensor | None = None,
+    ) -> None:
         self.parts = dict(parts)
-        self.matching = matching
-        self.blind = blind
+        self.watched = watched
+        unknown = torch.full_like(next(iter(self.parts.values())).detach(), torch.nan)
+        self.matching = unknown if matching is None else matching
+        self.blind = unknown if blind is None else blind
         first, *others = self.parts.values()
         self.total = first
         for part in others:
@@ -48,12 +58,14 @@ class LossWatch:
 
     def __init__(self) -> None:
         self._pending: list[tuple[int, list[str], Tensor]] = []
+        self._watched = ""
         self._stuck = 0
 
     def add(self, step: int, loss: Loss, norm: Tensor) -> None:
         """Keep a step's loss and the gradient's norm."""
         numbers = (loss.total, loss.matching, loss.blind, norm, *loss.parts.values())
         values = torch.stack([number.detach() for number in numbers])
+        self._watched = loss.watched
         self._pending.append((step, list(loss.parts), values))
 
     def flush(self) -> list[LossRecord]:
@@ -75,9 +87,9 @@ class LossWatch:
             self._stuck = self._stuck + 1 if near else 0
             if self._stuck >= COLLAPSE_STEPS:
                 raise UserError(
-                    f"training has collapsed: the loss has stuck at {matching:.1f} for {self._stuck} steps up to step "
-                    f"{step}, the value of a model that maps everything to one point. Start with easier negatives "
-                    "(terms.matching.objective.schedule=warmup) or lower optimizer.lr, and train into a new folder."
+                    f"training has collapsed: term {self._watched} has stuck at {matching:.1f} for {self._stuck} steps up "
+                    f"to step {step}, the value of a model that maps everything to one point. Start with easier negatives "
+                    f"(terms.{self._watched}.objective.schedule=warmup) or lower optimizer.lr, and train into a new folder."
                 )
             records.append(LossRecord(step, loss, dict(zip(names, terms, strict=True))))
         return records

@@ -17,7 +17,7 @@ from lingvis.terms.base import Origin
 from lingvis.training.sources import PSEUDO_SOURCES
 from lingvis.training.sources.pseudo import PseudoSource, Setting
 from lingvis.training.sources.sentences import Sentences
-from lingvis.training.sources.text_only import text_only
+from lingvis.training.sources.text_only import add_text_only
 
 
 def collect_sentences(
@@ -41,11 +41,10 @@ def collect_sentences(
         list(described.langs),
         np.asarray(described.image_of, np.int64),
         np.full(len(described.texts), Origin.HUMAN, np.int8),
+        np.ones(len(described.texts), bool),
     )
     if recipe.data.text_only:
-        sentences = sentences.plus(
-            Origin.TEXT_ONLY, *text_only(dataset, languages, first=len(sentences.images))
-        )
+        sentences = add_text_only(sentences, dataset, languages)
     setting = Setting(
         dataset=dataset,
         languages=languages,

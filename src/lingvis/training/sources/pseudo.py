@@ -13,12 +13,8 @@ from lingvis.data.dataset import Dataset
 from lingvis.recipes.rules import RecipePart
 from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
+from lingvis.terms import TERMS, Origin
 from lingvis.training.sources.sentences import Sentences
-
-USERS = (
-    "domains",
-    "distillation",
-)  # terms that learn from pseudo captions, besides `matching` with of = "pseudo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ class PseudoSource(RecipePart, ABC):
     def problems(cls, recipe: Recipe) -> Iterator[str]:
         """Some term must learn from pseudo captions."""
         used = any(
-            term.weight and (term.name in USERS or term.options.get("of") == "pseudo")
+            term.weight and Origin.PSEUDO in TERMS.get(term.name).learns_from(term.options)
             for term in recipe.terms.values()
         )
         if not used:

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from lingvis.arrays import Bools, Ints
 from lingvis.terms.base import Origin
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
+class PairValues(ABC):
+    """Values per picture and sentence that a source provides for the terms of the loss; name: see Step.pair_values."""
 
-@dataclass(frozen=True, slots=True)
-class TeacherVectors:
-    """Unit vectors whose inner product is the mean of the teachers' scores.
+    name: ClassVar[str]
 
-    images [pictures, dim]: of all pictures of the run; texts [candidates, dim]: of the candidate sentences; text_of
-    int64 [pseudo captions]: the candidate of each pseudo caption.
-    """
+    @abstractmethod
+    def to(self, device: torch.device) -> None:
+        """Move the tensors that `values` reads to a device."""
 
-    images: Floats
-    texts: Floats
-    text_of: Ints
+    @abstractmethod
+    def values(self, images: Ints, rows: Ints) -> Tensor:
+        """float32 [I, T] for pictures and sentences by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
     """texts[n] is in langs[n], of origin[n], and about images[groups[n]].
 
-    Text-only sentences have groups from len(images) on, equal for sentences with one meaning.
+    Text-only sentences have groups from len(images) on, equal for sentences that say the same. in_vocabulary bool:
+    whether the words of a sentence count for the vocabulary.
     """
 
     images: list[str]
@@ -39,7 +43,8 @@ class Sentences:
     langs: list[str]
     groups: Ints
     origin: NDArray[np.int8]
-    teachers: TeacherVectors | None = None
+    in_vocabulary: Bools
+    pair_values: tuple[PairValues, ...] = ()
 
     def rows(self, *origins: Origin) -> Ints:
         """Numbers of the sentences of these origins."""
@@ -51,14 +56,18 @@ class Sentences:
         texts: Sequence[str],
         langs: Sequence[str],
         groups: Sequence[int] | Ints,
-        teachers: TeacherVectors | None = None,
+        *,
+        in_vocabulary: Sequence[bool] | Bools | None = None,
+        pair_values: Sequence[PairValues] = (),
     ) -> Sentences:
-        """These sentences and more of one origin."""
+        """These sentences and more of one origin; in_vocabulary: all of them by default."""
+        counted = np.ones(len(texts), bool) if in_vocabulary is None else np.asarray(in_vocabulary, bool)
         return Sentences(
             self.images,
             [*self.texts, *texts],
             [*self.langs, *langs],
             np.concatenate([self.groups, np.asarray(groups, np.int64)]),
             np.concatenate([self.origin, np.full(len(texts), origin, np.int8)]),
-            teachers or self.teachers,
+            np.concatenate([self.in_vocabulary, counted]),
+            (*self.pair_values, *pair_values),
         )

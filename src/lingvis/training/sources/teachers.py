@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
+from lingvis.arrays import Bools, Floats, Ints
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError, choices
 from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import Origin
+from lingvis.terms.distillation import TEACHER_SCORES
 from lingvis.training.digests import model_digests
 from lingvis.training.sources.pseudo import PSEUDO_SOURCES, PseudoSource, Setting
-from lingvis.training.sources.sentences import Sentences, TeacherVectors
+from lingvis.training.sources.sentences import PairValues, Sentences
 
 SENTENCES_PER_PICTURE = 5
 BLOCK = 256  # pictures that are compared with all sentences at once
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 @PSEUDO_SOURCES.register("teachers", "text-only sentences that trained models find; see term distillation")
@@ -78,7 +78,10 @@ class Teachers(PseudoSource):
             [texts[text] for text in text_of],
             [langs[text] for text in text_of],
             places,
-            TeacherVectors(image_emb, text_emb, text_of),
+            in_vocabulary=_first_occurrences(text_of),
+            pair_values=[
+                TeacherScores(image_emb, text_emb, len(known.texts) + np.arange(len(text_of)), text_of)
+            ],
         )
 
     def digests(self, dataset: Dataset) -> list[str]:
@@ -101,6 +104,44 @@ class Teachers(PseudoSource):
                     "them out with data.languages"
                 )
             yield StoredImages.open(model, setting.dataset)
+
+
+class TeacherScores(PairValues):
+    """The mean of the teachers' scores, for pseudo captions; 0 for other sentences.
+
+    image_emb [pictures, dim], text_emb [candidates, dim]: unit vectors whose inner product is that mean, kept in half
+    precision. rows int64 [P]: numbers of the pseudo captions; text_of int64 [P]: the candidate that each of them is.
+    """
+
+    name: ClassVar[str] = TEACHER_SCORES
+
+    def __init__(self, image_emb: Floats, text_emb: Floats, rows: Ints, text_of: Ints) -> None:
+        self._images = torch.from_numpy(image_emb).half()
+        self._texts = torch.from_numpy(text_emb).half()
+        self._text_of = np.full(rows.max() + 1, -1, np.int64)
+        self._text_of[rows] = text_of
+
+    def to(self, device: torch.device) -> None:
+        """Move the vectors to a device."""
+        self._images, self._texts = self._images.to(device), self._texts.to(device)
+
+    def values(self, images: Ints, rows: Ints) -> Tensor:
+        """Scores, float32 [I, T]."""
+        device = self._images.device
+        text_of = self._text_of[rows]
+        pseudo = np.flatnonzero(text_of >= 0)
+        image_emb = self._images[torch.from_numpy(images).to(device)].float()
+        text_emb = self._texts[torch.from_numpy(text_of[pseudo]).to(device)].float()
+        scores = torch.zeros(len(images), len(rows), device=device)
+        scores[:, torch.from_numpy(pseudo).to(device)] = image_emb @ text_emb.T
+        return scores
+
+
+def _first_occurrences(numbers: Ints) -> Bools:
+    """Whether each number comes for the first time: a sentence that is found for many pictures counts once."""
+    first = np.zeros(len(numbers), bool)
+    first[np.unique(numbers, return_index=True)[1]] = True
+    return first
 
 
 def _find(

@@ -14,36 +14,28 @@ from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.recipes.schema import Recipe
-from lingvis.terms.base import Origin
 from lingvis.text.alignment import prepare
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.vectors.pca import reduce
 from lingvis.text.vectors.store import VECTORS, WordVectors
+from lingvis.text.words import WORDS
 from lingvis.text.words.latent import Assignment
 from lingvis.training.sources import Sentences
 
 ASSIGNMENT = "assignment.safetensors"
-MAPPED = "mapped"  # the word part that keeps stored vectors unchanged
 Floats = NDArray[np.float32]
 
 
 def vocabulary_sentences(
     recipe: Recipe, dataset: Dataset, sentences: Sentences
 ) -> tuple[list[str], list[str]]:
-    """Texts and languages that the vocabulary is made from: human captions and distinct pseudo captions.
+    """Texts and languages that the vocabulary is made from.
 
-    Text-only sentences join in languages without human captions, which would otherwise have the few words of
-    detectors, or no letter at all. For `mapped` words the vocabulary is every word with a stored
-    vector.
+    Words that stay as they are stored (`mapped`) need no caption: the vocabulary has every word with a vector.
     """
-    human, pseudo = sentences.rows(Origin.HUMAN), sentences.rows(Origin.PSEUDO)
-    annotated = {sentences.langs[row] for row in human}
-    if sentences.teachers is not None:  # chosen for many pictures, counted once
-        pseudo = pseudo[np.unique(sentences.teachers.text_of, return_index=True)[1]]
-    text_only = [row for row in sentences.rows(Origin.TEXT_ONLY) if sentences.langs[row] not in annotated]
-    rows = [*human, *text_only, *pseudo]
+    rows = np.flatnonzero(sentences.in_vocabulary)
     texts, langs = [sentences.texts[row] for row in rows], [sentences.langs[row] for row in rows]
-    if recipe.text.words.name == MAPPED:
+    if _keeps_vectors(recipe):
         stored = _open_vectors(recipe, dataset)
         for lang in dict.fromkeys(langs):
             words = stored.table(lang).words
@@ -70,7 +62,7 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
     for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
         offset = vocabulary.blocks[0][0]
         vectors_of_lang, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
-        if recipe.text.words.name == MAPPED:
+        if _keeps_vectors(recipe):
             # The vocabulary has all stored words, and perhaps some without a vector, which stay zero.
             vectors_of_lang = prepare(vectors_of_lang)
         elif known.any():
@@ -87,7 +79,7 @@ def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) 
     if vectors is None:
         return {}
     dim: int = recipe.text.words.options.get("vector_dim") or vectors.shape[1]
-    if dim == vectors.shape[1] or recipe.text.words.name == MAPPED:
+    if dim == vectors.shape[1] or _keeps_vectors(recipe):
         return {"vectors": vectors}
     reduced = np.zeros((len(vectors), dim), dtype=np.float32)
     for first, last in vocabulary.blocks:
@@ -96,6 +88,10 @@ def words_start(recipe: Recipe, vocabulary: Vocabulary, vectors: Floats | None) 
             fewer = min(dim, len(known))
             reduced[known, :fewer] = reduce(vectors[known], fewer)
     return {"vectors": reduced}
+
+
+def _keeps_vectors(recipe: Recipe) -> bool:
+    return WORDS.get(recipe.text.words.name).keeps_vectors
 
 
 def _open_vectors(recipe: Recipe, dataset: Dataset) -> WordVectors:
