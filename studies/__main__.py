@@ -30,9 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _interrupted() -> type[Exception]:
     """The error of a training run that Ctrl-C stopped; imported late, since it needs torch."""
-    from lingvis.training.loop.record import Interrupted
+    from lingvis.training.loop.record import TrainingInterrupt
 
-    return Interrupted
+    return TrainingInterrupt
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class GridSetting:
         given = (resolved(recipe, overrides), self.dataset_sha256)
         if (config.recipe, config.dataset.sha256) != given:
             raise UserError(
-                f"{folder} was trained with other data or values; choose another --work, or delete that folder"
+                f"{folder} was trained with other data or values; choose another --work, or delete the folder"
             )
         return config
 

@@ -17,6 +17,7 @@ TEXTS = (
     "src/**/*.py",
     "src/**/*.toml",
     "src/**/texts/en.json",
+    "studies/**/*.py",
 )
 # Made from docstrings, which are checked where they are written.
 GENERATED = ("docs/reference/cli.md", "docs/reference/python.md")
@@ -47,6 +48,16 @@ PHRASES = {
     r"\bpeople's captions\b": "human captions",
     r"(?<!pseudo\s)\bcaptions (?:by|of) detectors\b": "pseudo captions",
     r'"""What\b': "a docstring says what a function returns or does",
+    r"\bit knows\b": "it was trained on, it has",
+    r"\bon end\b": "consecutive",
+    r"\bto the bit\b": "bitwise",
+    r"\bsays why\b": "the message is the reason",
+    r"\bwhat is stored about\b": "the record of",
+    r"\bgiven up\b": "abandoned",
+    r"\b(?:made|done) in another way\b": "with other options",
+    r"\btak(?:e|es|en|ing) over\b": "store, use",
+    r"\bdelete that\b": "delete the, delete it",
+    r"\bfor ever\b": "forever",
 }
 COUNTED = (
     r"(?:\d[\d,]*(?:\.\d+)?|one|two|three|four|five|ten|many|ms|[KMG]B|bytes?|seconds|minutes|hours|dollars|vectors?|captions?"
@@ -101,6 +112,9 @@ def test_no_phrase_has_come_back() -> None:
         "Whoever reads and embeds.",
         "3.5 a picture",
         '"""What a collection knows."""',
+        "the same to the bit",
+        "features that were made in another way",
+        "seven steps on end",
     ],
 )
 def test_the_old_way_is_noticed(text: str) -> None:

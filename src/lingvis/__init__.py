@@ -31,7 +31,7 @@ __all__ = [
     "train",
 ]
 
-# Public name -> the module and the attribute that it stands for.
+# Public name -> its module and attribute.
 _PLACES = {
     "Collection": ("lingvis.collection.collection", "Collection"),
     "Dataset": ("lingvis.data.dataset", "Dataset"),
@@ -46,7 +46,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load the stage of a public name when the name is first used, so that `import lingvis` is light."""
+    """Import the stage of a public name at first use, so that `import lingvis` is fast."""
     if name not in _PLACES:
         raise AttributeError(f"module 'lingvis' has no attribute {name!r}")
     module, attributes = _PLACES[name]

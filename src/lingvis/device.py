@@ -8,7 +8,7 @@ from lingvis.errors import UserError
 
 
 def choose_device(device: str | None = None) -> torch.device:
-    """The device of that name; None: the GPU where there is one, the CPU elsewhere."""
+    """The device of this name; None: the GPU if there is one, otherwise the CPU."""
     try:
         chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except RuntimeError as error:
@@ -23,7 +23,7 @@ def choose_device(device: str | None = None) -> torch.device:
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """The number type to compute in; `auto`: bfloat16 where the GPU supports it, float32 elsewhere.
+    """The number type to compute in; `auto`: bfloat16 if the GPU supports it, otherwise float32.
 
     On a GPU, float32 products are exact with `float32` and use the tensor cores (tf32) otherwise.
     """

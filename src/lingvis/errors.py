@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Bad input; the message says what was got, what is allowed and what to do next.
+    """Bad input; the message states the value, the allowed values and the remedy.
 
     The command line prints the message without a traceback and exits with code 2.
     """

@@ -1,8 +1,8 @@
-"""Writes that are whole or absent: a reader never sees half a file, and a kill loses nothing stored.
+"""Atomic writes: a reader never sees half a file, and a kill loses no stored data.
 
 Content is written to a hidden `.<name>.tmp-*` beside the target and then replaces it in one step. Leftovers of a
 killed process are removed when the same target is written next. Replacing a folder is one step on Linux; where the
-file system cannot swap two names it takes two, and a kill between them leaves the old folder beside its place, as
+file system cannot swap two names it takes two, and a kill between them leaves the old folder as
 `.<name>.old-*`.
 """
 
@@ -62,7 +62,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def replace_folder(source: Path, target: Path) -> None:
-    """Replace folder `target` by `source`; the old one is deleted after the new one is in place."""
+    """Replace folder `target` by `source`; the old folder is deleted last."""
     target = _place(target, folder=True)
     old: Path | None = None
     if not target.exists():
@@ -126,7 +126,7 @@ def _beside(place: Path, *, folder: bool) -> Iterator[Path]:
     while True:
         temporary = _make(place, start, folder=folder)
         with contextlib.ExitStack() as stack:
-            # On a file system without locks nobody removes leftovers, either.
+            # On a file system without locks, leftovers are not removed either.
             with contextlib.suppress(OSError):
                 stack.enter_context(_lock(temporary, wait=True))
             if not temporary.exists():  # another writer removed it as a leftover before it was locked
@@ -165,7 +165,7 @@ def _remove(path: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two names in one step; returns False where the system does not support it."""
+    """Swap two names in one step; returns False if the system does not support it."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):

@@ -13,7 +13,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def note(text: str) -> None:
-    """Report something that the user should know but that stops nothing, as a line on standard error."""
+    """Print a note for the user, as a line on standard error."""
     print(f"note: {text}", file=sys.stderr, flush=True)
 
 

@@ -18,7 +18,7 @@ class StrictModel(BaseModel):
 def explain(problem: Any, *, where: str | None = None) -> str:
     """One entry of `ValidationError.errors()` as a clause: where it is, what is wrong, what was got.
 
-    where: the name of the place; by default the keys that lead to it, with dots between them.
+    where: the name of the place; by default its keys, joined by dots.
     """
     place = where or ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "missing":
@@ -31,6 +31,6 @@ def explain(problem: Any, *, where: str | None = None) -> str:
 
 
 def shortened(value: object) -> str:
-    """A value as an error message shows it: escaped, and cut where it is long."""
+    """A value for an error message: escaped, and cut if it is long."""
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -33,7 +33,7 @@ class Tokens:
 class SpelledWords:
     """The distinct words of a batch by their letters, for parts that compose a word from its spelling.
 
-    ids: int64 [words], ascending, with special tokens; the last may be repeated to fill up to a round number.
+    ids: int64 [words], ascending, with special tokens; the last may be repeated as padding to a round number.
     letters: int64 [words, letters], letter numbers from 1 on, 0 after the end of the word.
     """
 
@@ -57,11 +57,11 @@ class TextBatch:
 
 @dataclass(frozen=True, slots=True)
 class TextStates:
-    """All that a text side computes for a batch on its way to one vector per sentence.
+    """All intermediate results of a text side for a batch.
 
     words: vectors without context [B, L, word dim].
-    is_word: bool [B, L], the tokens that averages are over: all valid ones except special tokens, or all valid
-    ones of a sentence that has no others.
+    is_word: bool [B, L], the tokens of averages: all valid tokens except special ones, or all valid tokens of
+    a sentence without others.
     average: the mean word vector [B, word dim].
     states: vectors in context [B, L, hidden].
     sentence: the pooled and projected vector [B, dim].
@@ -76,7 +76,7 @@ class TextStates:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The progress of training; objectives that change over time read it and keep no counter of their own."""
+    """The progress of training, for objectives that change over time."""
 
     step: int = 0
     epoch: int = 0

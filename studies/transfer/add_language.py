@@ -45,7 +45,7 @@ def one_seed(args: argparse.Namespace, lang: str, run: Path, seed: int, split: s
             seed=seed,
             device=args.device,
         ).as_json()
-        # Every seed leaves old sentences the same to the bit, as the report says: one measurement is enough.
+        # Every seed leaves old embeddings bitwise the same, as the report states: one measurement is enough.
         after = measured(args, out, split, None if seed == args.seeds[0] else lang)
     return {
         "seed": seed,

@@ -79,7 +79,7 @@ def test_train_once(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not call(capsys, *small)["changed"]
     assert "other sentences, files or settings" in failure(capsys, *small, "--seed", "1")
     captions.write_text(text.replace("A red dog.", "A red fox."))
-    assert "delete that folder" in failure(capsys, *small)
+    assert "delete the folder" in failure(capsys, *small)
     assert call(capsys, *small, "--name", "other", "--lang", "de")["languages"].keys() == {"de"}
     shown = call(capsys, "show", dataset)
     assert {name: list(entry["languages"]) for name, entry in shown.items()} == {

@@ -50,13 +50,13 @@ def counts(report: IndexReport) -> tuple[int, int, int, int]:
 def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many pictures went through the backbone, batch by batch."""
     seen: list[int] = []
-    original = model_module.ImageSide.__call__
+    original = model_module.ImageEmbedder.__call__
 
-    def count(self: model_module.ImageSide, pictures: list[object]) -> object:
+    def count(self: model_module.ImageEmbedder, pictures: list[object]) -> object:
         seen.append(len(pictures))
         return original(self, pictures)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(model_module.ImageSide, "__call__", count)
+    monkeypatch.setattr(model_module.ImageEmbedder, "__call__", count)
     return seen
 
 
@@ -283,7 +283,7 @@ def test_questions(model: Path, photos: Path, collection: str) -> None:
     mistakes: list[tuple[Callable[[], object], str]] = [
         (lambda: opened.search("  "), "nothing to search for"),
         (lambda: opened.search(), "nothing to search for"),
-        (lambda: opened.search("a", lang="xx"), "does not know language 'xx'; it knows: de, en"),
+        (lambda: opened.search("a", lang="xx"), "was not trained on language 'xx'; choose one of: de, en"),
         (lambda: opened.search("a", k=0), "k must be at least 1, got 0"),
         (lambda: opened.search("a", offset=-1), "offset must be at least 0, got -1"),
         (lambda: opened.search("a", image=paths[0], weight=1.5), "weight must be between .* got 1.5"),
@@ -298,7 +298,7 @@ def test_questions(model: Path, photos: Path, collection: str) -> None:
 def test_a_collection_needs_a_model_and_finds_it_again(
     model: Path, photos: Path, collection: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match="is new, so name its model"):
+    with pytest.raises(UserError, match="is new; name"):
         index_folders(collection, [photos])
     copy = Path(shutil.copytree(model, tmp_path / "copy"))
     index_folders(collection, [photos], model=copy)

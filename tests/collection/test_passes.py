@@ -236,7 +236,7 @@ def test_watching_ends_when_somebody_else_changes_the_model(
     make_pictures(photos, 1, first=70)
     with pytest.raises(UserError, match=r"another model"):
         indexer.run([photos])
-    with pytest.raises(OtherModelError, match=rf"filled by another model now, {other}"):
+    with pytest.raises(OtherModelError, match=rf"now has another model, {other}"):
         indexer.run([photos])
     assert open_store(collection).header == header and len(names(collection)) == 5
 

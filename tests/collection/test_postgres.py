@@ -215,7 +215,7 @@ def test_migrations_run_once_and_completely(database: str, monkeypatch: pytest.M
     assert open_store(f"{database}?collection=a").count() == 0
     assert ask(database, "SELECT version FROM lingvis_migrations ORDER BY 1") == [(1,), (2,)]
     monkeypatch.setattr(postgres_migrations, "MIGRATIONS", good)
-    with pytest.raises(UserError, match="have version 2, this lingvis knows 1; upgrade it"):
+    with pytest.raises(UserError, match="have version 2, this lingvis supports 1; upgrade it"):
         open_store(f"{database}?collection=a")
 
 
@@ -225,17 +225,19 @@ def test_wrong_addresses_get_a_sentence_without_the_password(server: Server, dat
         server.address(
             "postgres", password=secret
         ): r"password authentication failed.*; give it in the address, in",
-        server.address("nowhere"): r'database "nowhere" does not exist\); create it, or name another one',
+        server.address(
+            "nowhere"
+        ): r'database "nowhere" does not exist\); create it .see docs.*, or name another one',
         f"postgresql://u:{secret}@127.0.0.1:1/x": r"refused.*; check the address, and that the server runs",
         f"postgresql://u:{secret}@nothing.invalid/x": r"nothing.invalid.*; check the address",
-        f"{database}?chair=1": "options that PostgreSQL does not know",
+        f"{database}?chair=1": "has unknown options",
         f"postgresql://u:{secret}/x@host/x": "the address of the collection is not valid; write postgresql://USER",
         f"postgresql://u:{secret}#x@host/x": "not valid",
         f"postgresql://u:{secret}?x@host/x": "not valid",
         f"postgresql://u:a@{secret}@host/x": "not valid",
         f"postgresql://u:{secret}:host/x": "not valid",
-        f"{database}?collection=a%20b": "a collection cannot be called 'a b'; use up to 63 letters",
-        f"{database}?collection=": "a collection cannot be called ''",
+        f"{database}?collection=a%20b": "invalid collection name 'a b'; use up to 63 letters",
+        f"{database}?collection=": "invalid collection name ''",
     }
     for address, sentence in cases.items():
         with pytest.raises(UserError, match=sentence) as caught:

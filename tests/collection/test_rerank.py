@@ -147,7 +147,7 @@ def test_each_content_is_computed_once(
     assert computed == first.effort.pictures == 7
     assert ask(first) == (0, scores)
     with monkeypatch.context() as patch:  # a later process needs no backbone
-        patch.setattr("lingvis.collection.rerank.pictures.ImageSide", None)
+        patch.setattr("lingvis.collection.rerank.pictures.ImageEmbedder", None)
         assert ask(SecondModel.load(scan, cache=cache)) == (0, scores)
 
     os.utime(photos / "001.png", (5, 5))  # touched, the same content
@@ -216,14 +216,14 @@ def test_files_that_are_gone_are_judged_by_their_thumbnails(
     [
         (
             {"text": "das Haus", "lang": "de"},
-            "the query is in de, but the model that re-ranks, scan, knows en",
+            "the query is in de, but the re-ranking model scan was trained on en",
         ),
         (
             {"text": "a dog", "lang": "en", "image": "x.png"},
             "rerank compares pictures with words; give words",
         ),
         ({"text": " "}, "give words, and no image"),
-        ({"text": "a dog", "lang": "en", "captions": True}, "captions with captions; leave one"),
+        ({"text": "a dog", "lang": "en", "captions": True}, "captions searches captions; leave one"),
         ({"text": "a dog", "lang": "en", "k": 0}, "k must be at least 1, got 0"),
     ],
 )
@@ -255,7 +255,7 @@ def test_models_of_regions_are_refused(tmp_path: Path) -> None:
 def test_no_collection_is_filled_by_a_model_without_an_index(
     scan: Path, photos: Path, collection: str
 ) -> None:
-    with pytest.raises(UserError, match=r"no index can serve.*lingvis search \.\.\. --rerank RUN"):
+    with pytest.raises(UserError, match=r"no index supports.*lingvis search \.\.\. --rerank RUN"):
         index_folders(collection, [photos], model=scan)
     assert not Path(collection).exists()
 

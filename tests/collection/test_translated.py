@@ -284,7 +284,7 @@ def test_a_question_is_asked_in_the_languages_that_can_be_had() -> None:
     assert in_all_languages("hello", "en", langs, PhraseBook()) == {"en": "hello"}
 
 
-def test_what_cannot_be_done_is_told(run: Path, photos_lv: Path, tmp_path: Path) -> None:
+def test_invalid_options_are_rejected(run: Path, photos_lv: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     other = make_model(tmp_path / "other", text_seed=1)  # the image side is the same
 
@@ -313,7 +313,7 @@ def test_what_cannot_be_done_is_told(run: Path, photos_lv: Path, tmp_path: Path)
         ask("un chien rouge", lang="fr")
     assert len(ask()) == 10
     shutil.copy(run / FILE, other / FILE)
-    with pytest.raises(UserError, match=r"fitted for another model .* lingvis evaluate .*other DATASET"):
+    with pytest.raises(UserError, match=r"fitted for another model, .* lingvis evaluate .*other DATASET"):
         ask(model=other)
     (other / FILE).unlink()
     with pytest.raises(UserError, match=r"has no consistency\.safetensors; make it with: lingvis evaluate "):

@@ -177,8 +177,8 @@ def test_captions_map_to_images_as_a_plain_loop_says(tmp_path: Path) -> None:
     ("split", "languages", "expected"),
     [
         ("dev", None, "unknown split 'dev'; choose one of: train, val, test"),
-        ("train", ["en", "fr"], "no captions in fr in split train; that split has: de, en"),
-        ("test", None, "no captions in any language in split test; that split has: none"),
+        ("train", ["en", "fr"], "no captions in fr in split train; the split has: de, en"),
+        ("test", None, "no captions in any language in split test; the split has: none"),
     ],
 )
 def test_asking_for_what_is_not_there(

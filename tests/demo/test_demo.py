@@ -141,7 +141,7 @@ def test_the_check_finds_a_server_that_answers_wrongly(demo: Demo, tmp_path: Pat
         assert wrong in complaint(wrong)
         with store.writing():
             store.delete([best.id])
-        wrong = f"gives {UNSEEN - 1} at /api/collection in pictures; {UNSEEN} was expected"
+        wrong = f"returns {UNSEEN - 1} at /api/collection in pictures; {UNSEEN} was expected"
         assert wrong in complaint(wrong)
         store_instead(item)
         right = ", ".join(demo.report["checked"])

@@ -94,7 +94,7 @@ def test_regions_keep_their_boxes(make_dataset: MakeDataset, tiny: Backbone) -> 
 def test_features_made_otherwise_are_not_overwritten(make_dataset: MakeDataset, tiny: Backbone) -> None:
     dataset = make_dataset(2)
     write_store(dataset.features_dir / "mine", ["00.jpg"], [np.ones((1, 3))])
-    with pytest.raises(UserError, match="holds region features of imported made in another way"):
+    with pytest.raises(UserError, match="holds region features of imported made with other options"):
         extract(dataset, backbone=tiny, kind="region", name="mine")
     assert FeatureStore.open(dataset.features_dir / "mine").dim == 3
 

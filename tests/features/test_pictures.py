@@ -11,7 +11,7 @@ from PIL import Image
 
 from lingvis.data.images import ORIENTATION_TAG
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.pictures import BrokenPicture, Decoded, decode
+from lingvis.features.pictures import BrokenPicture, DecodedPicture, decode
 
 HALF = (0.5, 0.5, 0.5)
 SQUASH = Preprocessing(16, HALF, HALF)
@@ -27,7 +27,7 @@ def quarters(width: int = 64, height: int = 64) -> Image.Image:
     return image
 
 
-def whole(path: Path, preprocessing: Preprocessing = SQUASH) -> Decoded:
+def whole(path: Path, preprocessing: Preprocessing = SQUASH) -> DecodedPicture:
     return decode(path, [], preprocessing, crops=False)
 
 
@@ -133,7 +133,7 @@ def test_boxes_are_clipped_and_boxes_outside_refused(tmp_path: Path) -> None:
     assert decoded.boxes.tolist() == [[0, 32, 32, 64], [0, 0, 0.25, 0.25]]
     assert close(decoded.pixels[0, 8, 4], (0, 0, 255))
     assert decoded.pixels.shape == (2, 16, 16, 3)
-    with pytest.raises(BrokenPicture, match=r"box \[64, 0, 70, 9\] lies outside the picture of 64x64"):
+    with pytest.raises(BrokenPicture, match=r"box \[64, 0, 70, 9\] is outside the picture of 64x64"):
         decode(tmp_path / "a.png", [(64, 0, 70, 9)], SQUASH, crops=False)
 
 

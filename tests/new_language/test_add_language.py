@@ -92,7 +92,7 @@ def test_a_collection_indexed_before_answers_in_the_new_language(
         assert colours(json.loads(capsys.readouterr().out)) == [colour] * 4
     with pytest.raises(SystemExit):
         main(["search", str(place / "photos.lv"), "μπλε", "--lang", "el"])
-    assert "does not know language 'el'; it knows: de, en" in capsys.readouterr().err
+    assert "was not trained on language 'el'; choose one of: de, en" in capsys.readouterr().err
 
 
 def test_captions_stay_valid_and_the_collection_goes_over(place: Path, added: Path) -> None:

@@ -162,5 +162,5 @@ def test_a_worker_refuses_another_model(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(UserError, match=r"no model at .*run on .*same path"):
         loader(1, "cpu")
     make_model(run, image_seed=1)
-    with pytest.raises(UserError, match="differs from the one here"):
+    with pytest.raises(UserError, match="differs from the one on this machine"):
         loader(1, "cpu")

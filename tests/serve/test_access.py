@@ -148,7 +148,7 @@ def test_refusals_at_the_start(
         port = str(taken.getsockname()[1])
         assert f"port {port} of 127.0.0.1 is in use" in refusal("--port", port)
     assert "70000" in refusal("--port", "70000")
-    assert "not known" in refusal("--host", "no.such.host.invalid")
+    assert "unknown host" in refusal("--host", "no.such.host.invalid")
     assert "not an address of this machine" in refusal("--host", "192.0.2.1", "--no-auth")
     assert "at least 8 printable" in refusal("--token", "short")
     (tmp_path / "token").write_text("")

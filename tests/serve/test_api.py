@@ -189,12 +189,12 @@ def test_addresses_and_methods_that_do_not_exist_get_a_sentence(client: Client) 
     missing = client.get("/api/nothing")
     assert (missing.status, missing.error) == (
         404,
-        "there is nothing at this address; /openapi.json lists what there is",
+        "there is nothing at this address; /openapi.json lists all addresses",
     )
     wrong = client.ask("DELETE", "/api/search")
     assert (wrong.status, wrong.error) == (
         405,
-        "this address does not allow that method; /openapi.json lists what it allows",
+        "this address does not allow this method; /openapi.json lists the allowed ones",
     )
     unknown = client.get("/api/items/none")
     assert (unknown.status, unknown.error) == (

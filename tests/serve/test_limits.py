@@ -93,7 +93,7 @@ def test_a_search_that_takes_too_long(held: Held) -> None:
 def test_failures_tell_nothing(held: Held, caplog: pytest.LogCaptureFixture) -> None:
     with in_thread(held, ServerSettings()) as client:
         answer = client.search("fail")
-        assert answer.status == 500 and answer.error == "the server failed; its log says why"
+        assert answer.status == 500 and answer.error == "the server failed; see its log"
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert "secret of the inside" in caplog.text and "GET /api/search failed" in caplog.text
         assert (

@@ -105,7 +105,7 @@ def test_scores_and_reasons_for_programs(
     code, out, err = command(capsys, dataset, "-n", 99, "--model", run, "--json")
     assert code == 0
     found = json.loads(out)
-    assert "note: only " in err and "these are all of them" in err
+    assert "note: only " in err and "all of them are suggested" in err
     assert (found["model"], found["features"], found["lang"], found["asked"]) == ("run", FEATURES, None, 99)
     assert len(found["pictures"]) == found["candidates"]
     unsure = [each["uncertainty"] for each in found["pictures"]]

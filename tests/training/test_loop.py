@@ -17,7 +17,7 @@ from lingvis.training.loop import fit as loop
 from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
 from lingvis.training.loop.fit import TrainingPlan, copy_weights, fit
 from lingvis.training.loop.log import read_log
-from lingvis.training.loop.record import Interrupted
+from lingvis.training.loop.record import TrainingInterrupt
 from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import Loss
 from lingvis.training.sampling import Sampler
@@ -167,7 +167,7 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch
 
     with monkeypatch.context() as patched:
         patched.setattr(loop, "seed_step", interrupt)
-        with pytest.raises(Interrupted):
+        with pytest.raises(TrainingInterrupt):
             train(first, folder=tmp_path, state=TrainingState("me"))
     optimizer = torch.optim.SGD(second.parameters(), lr=1.0)
     state = load_checkpoint(tmp_path, "me", second, optimizer)

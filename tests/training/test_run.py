@@ -446,7 +446,7 @@ UNIVERSAL = ["text.words.name=universal", "text.words.vector_dim=6"]
         ({"overrides": ["data.features=other"]}, "no feature store at"),
         (
             {"overrides": ['data.languages=["fr"]']},
-            "no captions in fr in split train; that split has: de, en",
+            "no captions in fr in split train; the split has: de, en",
         ),
         ({"recipe": "vse"}, "unknown recipe 'vse'"),
         ({"device": "abacus"}, "unknown device 'abacus'"),

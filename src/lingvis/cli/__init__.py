@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cyclopts import App
 
-# How torch reports on a CPU and on a GPU that memory is used up.
+# torch's messages for full memory, on a CPU and on a GPU.
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "CUDA out of memory")
 
 
@@ -34,7 +34,7 @@ def run(app: App, arguments: Sequence[str] | None) -> None:
     except CycloptsError as error:
         _fail(f"{' '.join(str(error).split())} Try: {app.name[0]} --help")
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has ended: nothing to report
+        sys.stderr.close()  # the reader of our output closed it: nothing to report
         sys.exit(1)
     except OSError as error:
         file = f" ({error.filename})" if error.filename else ""

@@ -25,7 +25,7 @@ app = App(
     help="Small multilingual visual-semantic embeddings: train, measure and search pictures in many languages.",
     version=__version__,
     suppress_keyboard_interrupt=False,
-    default_parameter=Parameter(negative=""),  # a switch has a negative form only where it says so
+    default_parameter=Parameter(negative=""),  # switches have no --no-... form unless they define one
 )
 app.command(demo.demo)
 app.command(data.app)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def connected(ray: Sequence[str] | None) -> Iterator[Cluster | None]:
-    """Yield the cluster of the option --ray: None without it, one on this machine if it has no address."""
+    """Yield the cluster of the option --ray: None without it; without an address, a cluster on this machine."""
     from lingvis.ray.cluster import Cluster
 
     if ray is None:

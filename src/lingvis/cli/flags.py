@@ -1,4 +1,4 @@
-"""Library errors name Python arguments; the command line shows them as its own flags."""
+"""Library errors name Python arguments; the command line shows them as flags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = re.compile(r"`(\w+)`|(?<![\w/.-])([a-z]+(?:_[a-z]+)+)(?![\w/-]|\.\w)|^(\w
 
 
 def with_flags(sentence: str, app: App, arguments: Sequence[str] | None) -> str:
-    """The sentence with the arguments of the command that ran as flags: save_consistency is --save-consistency."""
+    """Replace arguments of the command by its flags in a sentence: save_consistency becomes --save-consistency."""
     _, commands, _ = app.parse_commands(arguments)
     spelling = {
         argument.field_info.name: argument.names[0]

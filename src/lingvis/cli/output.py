@@ -8,12 +8,12 @@ from typing import Any
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on standard output."""
+    """Print one JSON value to standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on standard output; numbers are set to the right."""
+    """Print a table to standard output; numbers are right-aligned."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""The bond between a collection and a model: fingerprints, and whether the two fit."""
+"""Fingerprints that bind a collection to a model, and the checks that both fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lingvis.arrays import Floats
 from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError
 from lingvis.features.encode import PictureEncoder
-from lingvis.features.pictures import Decoded
+from lingvis.features.pictures import DecodedPicture
 from lingvis.model.embedder import Embedder
 
 
@@ -22,7 +22,7 @@ def describe(embedder: Embedder, run: Path) -> Header:
     """Return the header of a collection that this model fills."""
     if not embedder.inner_product:
         raise UserError(
-            f"model {embedder.name} compares by a similarity that no index can serve; train one with "
+            f"model {embedder.name} has a similarity that no index supports; train one with "
             "similarity.name=cosine, and re-rank its first results with this one: lingvis search ... --rerank RUN"
         )
     return Header(
@@ -35,33 +35,33 @@ def describe(embedder: Embedder, run: Path) -> Header:
 
 
 def image_fingerprint(embedder: Embedder) -> str:
-    """Return a hash of all that shapes a picture's embedding: the image side, and the features it takes."""
+    """Return a hash of everything that determines a picture's embedding: the image side and its features."""
     image = [embedder.model.image_fingerprint(), _features(embedder)]
     return hashlib.sha256(json.dumps(image, sort_keys=True).encode()).hexdigest()
 
 
 def check_image_side(collection: str, stored: Header, model: Header) -> None:
-    """Reject a model whose image side is not the one that filled the collection."""
+    """Raise if the model's image side is not the one that filled the collection."""
     if stored.image_fingerprint != model.image_fingerprint:
         raise UserError(
             f"collection {collection} was filled by {stored.model} (image side {stored.image_fingerprint[:12]}), but "
-            f"{model.model} has another image side ({model.image_fingerprint[:12]}); use the former, or encode all "
+            f"{model.model} has another image side ({model.image_fingerprint[:12]}); use the first, or encode all "
             f"pictures again with: lingvis index {collection} FOLDER... --model {model.model} --rebuild"
         )
 
 
 def same_captions(stored: str, other: str) -> bool:
-    """Return whether captions that one text side encoded are valid for another, given both text fingerprints.
+    """Return whether captions encoded by one text side are valid for another, given both text fingerprints.
 
-    A language may have been added to either: all languages that both know must be the same.
+    Either may have additional languages; the fingerprints of all common languages must be equal.
     """
     (base, *added), (other_base, *other_added) = stored.split(" "), other.split(" ")
     first, second = (dict(lang.split("=") for lang in listed) for listed in (added, other_added))
     return base == other_base and all(first[lang] == second[lang] for lang in first.keys() & second.keys())
 
 
-class ImageSide:
-    """Decoded pictures -> embeddings, with the backbone that the model was trained on."""
+class ImageEmbedder:
+    """DecodedPicture pictures -> embeddings, by the backbone and the image side of a model."""
 
     def __init__(self, embedder: Embedder) -> None:
         features = embedder.features
@@ -69,14 +69,14 @@ class ImageSide:
         self._encoder = PictureEncoder(embedder.backbone, kind=features.kind, regions=features.region_mode)
         self.preprocessing = self._encoder.preprocessing
 
-    def __call__(self, pictures: Sequence[Decoded]) -> Floats:
+    def __call__(self, pictures: Sequence[DecodedPicture]) -> Floats:
         """Encode pictures of one view each; returns float32 [pictures, dim]."""
         sets = self._encoder.encode(pictures, len(pictures)) if pictures else []
         return self._embedder.encode_features([encoded.values for encoded in sets])
 
 
 def _features(embedder: Embedder) -> dict[str, Any]:
-    """Return the description of the features that a model takes, whatever their folder is called."""
+    """Return the description of a model's features, without the name of their folder."""
     return embedder.features.model_dump(mode="json", exclude={"name"})
 
 

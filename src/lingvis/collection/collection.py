@@ -46,8 +46,8 @@ class Collection:
     """`Collection.open("photos.lv").search("ein Hund am Strand")`.
 
     address: a folder, or postgresql://USER@HOST/DATABASE?collection=NAME. model: a model folder; None for the model that
-    filled the collection. The constructor touches nothing: the store is opened, or made by `add`, and the model is
-    loaded when they are first needed. Several threads may search at once.
+    filled the collection. The constructor opens nothing: the store is opened, or made by `add`, and the model is
+    loaded at first use. Several threads may search at once.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class Collection:
     def open(
         cls, address: str | Path, *, model: str | Path | None = None, device: str | None = None
     ) -> Collection:
-        """Open a collection, with the model that filled it or another of the same image side."""
+        """Open a collection, with the model that filled it or another model with the same image side."""
         collection = cls(address, model=model, device=device)
         collection._stored_header()
         return collection
 
     @classmethod
     def create(cls, address: str | Path, model: str | Path, *, device: str | None = None) -> Collection:
-        """Make an empty collection for the pictures of a model; raises UserError if there is one at the address."""
+        """Make an empty collection for a model; raises UserError if the address already has one."""
         if store_exists(str(address)):
             raise UserError(f"collection {shown(address)} exists; open it, or name a new one")
         collection = cls(address, model=model, device=device)
@@ -103,7 +103,7 @@ class Collection:
 
     @property
     def outdated(self) -> bool:
-        """Whether the collection has taken over a newer model; captions can be searched with that one only."""
+        """Whether the collection has a newer model; captions can then be searched only with the newer one."""
         return self._model.run is None and is_newer(self._model.header, self.store.header)
 
     def add(
@@ -118,8 +118,8 @@ class Collection:
         """Add new pictures of these folders, at any depth, and update changed ones; can be stopped at any moment.
 
         The collection is made if it does not exist. prune: also drop pictures whose files are gone from the folders.
-        rebuild: drop everything first and encode it again, as another image side needs it. A model with the same image
-        side and another text side is taken over: captions are encoded again. spread: see `Indexer`.
+        rebuild: drop everything first and encode it again, which another image side requires. If the model has the
+        same image side and another text side, captions are encoded again. spread: see `Indexer`.
         """
         indexer = self.indexer(rebuild=rebuild, batch_size=batch_size, spread=spread)
         report = indexer.run([Path(folder) for folder in folders], prune=prune)
@@ -142,10 +142,10 @@ class Collection:
     def indexer(
         self, *, rebuild: bool = False, batch_size: int = BATCH, spread: Spread | None = None
     ) -> Indexer:
-        """Return an indexer for several passes over folders; it remembers broken files between them."""
+        """Return an indexer for several passes over folders; it remembers broken files between passes."""
         exists = store_exists(self._address)
         if not exists and self._model.run is None:
-            raise UserError(f"collection {self.address} is new, so name its model: model is missing")
+            raise UserError(f"collection {self.address} is new; name a model folder in model")
         if exists and not rebuild:
             self._refresh()
             if self.outdated:  # our model must not replace the newer one
@@ -156,7 +156,7 @@ class Collection:
     def remove(self, pictures: Sequence[str | Path]) -> int:
         """Drop pictures, given by their ids or by the paths of their files; returns how many there were.
 
-        The files stay. `add` adds them again unless they are gone or lie outside its folders.
+        The files stay. `add` adds them again if they are still in its folders.
         """
         with self._checked():
             names = [str(picture) for picture in pictures]
@@ -181,13 +181,13 @@ class Collection:
         captions: bool = False,
         rerank: Reranker | None = None,
     ) -> list[Hit]:
-        """Return the pictures that fit best to a sentence, to all of several, to a picture, or to both.
+        """Return the best pictures for a sentence, for several sentences together, for a picture, or for both.
 
-        image: a path, or a file open for reading; weight: share of the words if there is a picture, too; lang: detected
-        unless given; translator: searches in the model's other languages, too; consistency: how their scores become one
-        (Burns et al. 2020), by their mean (CLC-A), which is the score of the mean vector, or learned (CLC-C);
-        captions: compare with the captions of the pictures instead of the pictures; rerank: orders the first results
-        again, for instance by a second model.
+        image: a path, or a file open for reading; weight: share of the words if there is also a picture; lang: detected
+        by default; translator: search in the model's other languages too; consistency: how their scores are combined
+        (Burns et al. 2020): the mean (CLC-A), which is the score of the mean vector, or learned (CLC-C);
+        captions: compare with the captions of the pictures instead of the pictures; rerank: reorders the first
+        results, for instance by a second model.
         """
         query = Query(as_texts(text), image, weight, lang, translator)
         check_consistency(consistency, query)
@@ -217,12 +217,12 @@ class Collection:
 
             context = RerankContext(query, langs, vectors, self.thumbnail, embeddings)
             hits = reranker.page(find, context, k=k, offset=offset)
-        if captions:  # once more: another text side may have encoded them meanwhile
+        if captions:  # check again: another text side may have encoded them meanwhile
             self._check_captions()
         return hits
 
     def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> list[Hit]:
-        """Return pictures like one of the collection, without that one."""
+        """Return pictures similar to one of the collection, without this one."""
         with self._checked():
             vector = self.store.vectors([id]).get(id)
         if vector is None:
@@ -244,11 +244,11 @@ class Collection:
         return self._encoder(Query(as_texts(text), image, weight, lang, translator)).together
 
     def language_of(self, text: str) -> str:
-        """Detect the language of a sentence, among the model's."""
+        """Detect the language of a sentence among the model's languages."""
         return self._model.language_of(text)
 
     def info(self, id: str) -> PictureInfo | None:
-        """Return what is stored about one picture; None if there is no such picture."""
+        """Return the record of one picture; None if there is no such picture."""
         with self._checked():
             return self.store.info(id)
 
@@ -278,7 +278,7 @@ class Collection:
 
     @contextmanager
     def _checked(self) -> Iterator[None]:
-        """Let no result and no error pass that comes from a rebuild by another model in the meantime."""
+        """Raise RebuiltError instead of a result or an error if another model rebuilt the collection meanwhile."""
         try:
             yield
         except UserError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, time
 
-YEARS = 1800, 2200  # engines count microseconds from 1970 on, which limits the range
+YEARS = 1800, 2200  # engines store microseconds since 1970, which limits the range
 
 
 def from_moment(text: str) -> datetime:

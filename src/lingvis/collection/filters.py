@@ -16,7 +16,7 @@ COMPARE = {">=": pc.greater_equal, "<=": pc.less_equal, "=": pc.equal, "starts_w
 
 
 def conditions(where: Filter) -> list[Condition]:
-    """Return the conditions (column, comparison, value) that all must hold."""
+    """Return the conditions (column, comparison, value), which must all hold."""
     folder = os.path.join(os.path.realpath(where.folder), "") if where.folder is not None else None
     every: list[Condition] = [
         ("path", "starts_with", folder),

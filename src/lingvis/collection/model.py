@@ -15,9 +15,9 @@ from lingvis.model.embedder import Embedder
 
 
 class CollectionModel:
-    """An embedder that is loaded once, for any thread.
+    """An embedder that is loaded once and shared by threads.
 
-    run: the model folder, None for the one that the collection names; stored: gives the header of the collection.
+    run: the model folder, None for the model of the collection; stored: returns the header of the collection.
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class CollectionModel:
         return self.load()[0]
 
     def load(self, *, filled: bool = True) -> tuple[Embedder, Header]:
-        """Return the model and the header of a collection that it fills.
+        """Return the model and the header for a collection of this model.
 
-        filled: whether the collection holds pictures that the model has to fit to; not if it is made or rebuilt now.
+        filled: whether the collection has pictures that the model must fit; False for a new or rebuilt collection.
         """
         with self._lock:
             if self._embedder is None or self.header is None:
@@ -56,23 +56,23 @@ class CollectionModel:
             return self._embedder, self.header
 
     def language_of(self, text: str) -> str:
-        """Detect the language of a sentence, among the model's."""
+        """Detect the language of a sentence among the model's languages."""
         with self._lock:
             if self._detector is None:
                 self._detector = LanguageDetector(self.embedder.languages)
         return self._detector(text)
 
     def known_language(self, lang: str) -> str:
-        """Return the language, or raise UserError if the model does not know it."""
+        """Return the language; raises UserError if the model was not trained on it."""
         if lang not in self.embedder.languages:
             raise UserError(
-                f"model {self.embedder.name} does not know language {lang!r}; it knows: "
+                f"model {self.embedder.name} was not trained on language {lang!r}; choose one of: "
                 f"{choices(self.embedder.languages)}"
             )
         return lang
 
     def consistency(self) -> LearnedConsistency:
-        """Load the cross-lingual consistency that was learned for this model."""
+        """Load the learned cross-lingual consistency of this model."""
         with self._lock:
             if self._learned is None:
                 self._learned = LearnedConsistency.load(Path(self.load()[1].model))

@@ -1,4 +1,4 @@
-"""Collections that get another model while they are being searched: detected here, and opened again."""
+"""Detect that a collection got another model while it is searched, and open it again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UnavailableError(UserError):
 
 
 class RebuiltError(UnavailableError):
-    """The collection has got another model since it was opened."""
+    """The collection got another model after it was opened."""
 
 
 def check_rebuilt(collection: str, model: Header | None, stored: Header) -> None:
@@ -35,12 +35,12 @@ def check_rebuilt(collection: str, model: Header | None, stored: Header) -> None
 
 
 def is_newer(model: Header | None, stored: Header) -> bool:
-    """Return whether the collection has taken over another text side, for instance with a new language."""
+    """Return whether the collection got another text side, for instance with a new language."""
     return model is not None and stored.text_fingerprint not in ("", model.text_fingerprint)
 
 
 def check_captions(collection: str, model: Header, stored: Header, *, follows: bool) -> None:
-    """Raise if words of this model cannot be compared with the stored captions; follows: it is the collection's own."""
+    """Raise if queries of this model do not fit the stored captions; follows: it is the collection's model."""
     if follows and is_newer(model, stored):
         raise RebuiltError(f"collection {collection} has a newer model; open it again")
     if not same_captions(stored.text_fingerprint, model.text_fingerprint):
@@ -54,7 +54,7 @@ def check_captions(collection: str, model: Header, stored: Header, *, follows: b
 class LiveCollection:
     """A collection for a process that runs for long: it is opened again in the background when its model changes.
 
-    prepare: loads what the first query would otherwise wait for.
+    prepare: loads everything that the first query would otherwise wait for.
     """
 
     def __init__(self, collection: Collection, prepare: Callable[[Collection], None]) -> None:
@@ -64,10 +64,10 @@ class LiveCollection:
         self._next_try = 0.0
 
     def ask(self, action: Callable[[Collection], T]) -> T:
-        """Run an action on the collection as it is now.
+        """Run an action on the current collection.
 
         Raises RebuiltError while another model is being loaded. Other errors of the store are retried once, because a
-        rebuild takes away the table that is being read.
+        rebuild drops the table that is being read.
         """
         try:
             return self._ask_once(action)

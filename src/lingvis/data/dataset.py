@@ -36,7 +36,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Captions:
-    """The sentences of one split, and which image each of them describes.
+    """The sentences of one split, and the image of each.
 
     texts[c] is in language langs[c] and describes images[image_of[c]].
     """
@@ -59,7 +59,7 @@ class Dataset:
     def open(cls, path: Dataset | Path | str) -> Dataset:
         """Read and validate a dataset folder; every problem of the file is reported at once, by line.
 
-        A dataset that is open already is returned as it is, so that functions may take either.
+        An open dataset is returned unchanged, so that functions accept both.
         """
         if isinstance(path, Dataset):
             return path
@@ -120,14 +120,14 @@ class Dataset:
         return rows
 
     def without(self, images: Collection[str]) -> Dataset:
-        """The same dataset without some images, such as those whose pictures are broken."""
+        """A copy without some images, such as broken pictures."""
         return replace(self, rows=[row for row in self.rows if row.image not in images])
 
     def with_regions(self, detections: str | None = None) -> Dataset:
-        """The same dataset, its rows completed with stored regions.
+        """A copy whose rows have stored regions.
 
-        detections: the name of a folder of detections, whose regions replace those of the rows. By default, rows
-        with regions keep them and the others get those of the folder `regions`, if it exists.
+        detections: the name of a folder of detections, whose regions replace the regions of the rows. By
+        default, rows with regions keep them, and others get the regions of the folder `regions`, if it exists.
         """
         folder = self.detections_dir / (detections or REGIONS)
         if detections is None and not folder.is_dir():
@@ -144,7 +144,7 @@ class Dataset:
         *,
         source: Literal["captions", "parallel"] = "captions",
     ) -> Captions:
-        """All sentences of `split` in `languages` (None: in all) and the images that have at least one."""
+        """All sentences of `split` in `languages` (None: in all) and the images with at least one."""
         if split not in SPLITS:
             raise UserError(f"unknown split {split!r}; choose one of: {', '.join(SPLITS)}")
         images: list[str] = []
@@ -173,7 +173,7 @@ class Dataset:
             }
             kind = "parallel sentences" if source == "parallel" else source
             raise UserError(
-                f"{self.path} has no {kind} in {absent} in split {split}; that split has: {choices(available)}"
+                f"{self.path} has no {kind} in {absent} in split {split}; the split has: {choices(available)}"
             )
         return Captions(images, texts, langs, np.asarray(image_of, dtype=np.int64))
 

@@ -106,7 +106,10 @@ def to_line(image: str, regions: Sequence[Region]) -> str:
 def count_labels(regions: Mapping[str, Sequence[Region]]) -> dict[str, int]:
     """Label -> number of regions that have it, most frequent first."""
     counts = Counter(
-        region.label for found in regions.values() for region in found if region.label is not None
+        region.label
+        for picture_regions in regions.values()
+        for region in picture_regions
+        if region.label is not None
     )
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 

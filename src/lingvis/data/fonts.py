@@ -48,11 +48,11 @@ def default() -> Path:
 
 def covering(text: str) -> Path | None:
     """The font that has most characters of the text; None if no font has at least half of them."""
-    wanted = {ord(character) for character in text if not character.isspace()}
-    best, most = None, len(wanted) / 2
+    characters = {ord(character) for character in text if not character.isspace()}
+    best, most = None, len(characters) / 2
     for font in _fonts():
-        covered = len(wanted & _characters(font))
-        if covered == len(wanted):
+        covered = len(characters & _characters(font))
+        if covered == len(characters):
             return font
         if covered >= most and (best is None or covered > most):
             best, most = font, covered

@@ -1,7 +1,7 @@
 """Pictures: the one place where a file is opened as a picture and where its pixels are decoded.
 
-Datasets, collections, queries, detectors, re-rankers and pages all come here, so the same file always gives the same
-pixels everywhere.
+Datasets, collections, queries, detectors, re-rankers and pages all use it, so that a file has the same pixels
+everywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 HEIC_SUFFIXES = {".heic", ".heif"} if importlib.util.find_spec("pillow_heif") else set()
-# Pillow reads many more, one of them (EPS) by starting another program. JPEG includes several pictures in one file (MPO).
+# Pillow supports many more, EPS by starting another program. JPEG includes several pictures in one file (MPO).
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
 UNKNOWN_FORMAT = (
     "the file is not a picture of a known format; use JPEG, PNG, WebP, GIF, BMP, TIFF, HEIC or AVIF"
@@ -38,7 +38,7 @@ THUMBNAIL = 200  # pixels
 def open_image(source: str | Path | BinaryIO) -> Iterator[Image.Image]:
     """Open a picture without decoding its pixels; source: a path, or a file that is open for reading.
 
-    Raises UnidentifiedImageError if the content is none of FORMATS, whatever the file's name says, and OSError if the
+    Raises UnidentifiedImageError if the content is not in one of FORMATS, whatever the file's name, and OSError if the
     path is not a regular file.
     """
     if isinstance(source, str | Path):
@@ -56,7 +56,7 @@ def read_regular(path: str | Path, limit: int) -> bytes:
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:
-    """Return width and height of the picture as a person sees it, turned as its EXIF orientation says."""
+    """Return width and height of the picture after its EXIF rotation."""
     turned = image.getexif().get(ORIENTATION_TAG, 1) in (5, 6, 7, 8)
     return (image.height, image.width) if turned else image.size
 
@@ -64,8 +64,8 @@ def upright_size(image: Image.Image) -> tuple[int, int]:
 def decode_upright(image: Image.Image, scale: float = 1.0) -> Image.Image:
     """Decode an opened picture as upright 8-bit RGB.
 
-    scale: the share of its size that is needed. A JPEG is then decoded at a half, a quarter or an eighth, the smallest
-    that is not below that share; other formats are decoded at full size.
+    scale: the required share of its size. A JPEG is decoded at 1/2, 1/4 or 1/8, the smallest that is not below this
+    share; other formats are decoded at full size.
     """
     image.draft(None, (math.ceil(image.width * scale), math.ceil(image.height * scale)))
     ImageOps.exif_transpose(image, in_place=True)
@@ -85,7 +85,7 @@ def to_rgb(image: Image.Image) -> Image.Image:
 
 
 def decode_within(image: Image.Image, side: int) -> Image.Image:
-    """Decode as upright RGB of at most `side` x `side` pixels, for people to look at."""
+    """Decode as upright RGB of at most `side` x `side` pixels, for display."""
     pixels = decode_upright(image, side / max(image.size)).copy()
     pixels.thumbnail((side, side))
     return pixels
@@ -105,10 +105,10 @@ def thumbnail_uri(path: Path) -> str | None:
 
 @contextmanager
 def _open_regular(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a regular file: a pipe would block for ever, and a device never end."""
+    """Open a regular file: a pipe could block forever, and a device may never end."""
     handle = os.open(
         path, os.O_RDONLY | os.O_NONBLOCK
-    )  # not blocking, so that opening a pipe returns at once
+    )  # non-blocking, so that opening a pipe returns at once
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, NOT_REGULAR, str(path))

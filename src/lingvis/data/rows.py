@@ -151,6 +151,6 @@ def _row_problem(problem: Any, row: type[BaseModel]) -> str:
         return f"bad JSON: {problem['ctx']['error']}"
     if kind == "literal_error":
         return f"unknown split {problem['input']!r}; allowed: {', '.join(SPLITS)}"
-    if kind == "value_error":  # our own checks say what was got themselves
+    if kind == "value_error":  # our checks already quote the value
         return f"{where}: {problem['ctx']['error']}"
     return explain(problem, where=where)

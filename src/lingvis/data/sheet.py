@@ -102,7 +102,7 @@ class _Sheet:
         return band
 
     def _captions(self, row: Row, place: int) -> _Texts:
-        """The wrapped first captions of a tile, in the languages of its turn."""
+        """The wrapped first captions of a tile, in the languages of its place."""
         available = [lang for lang in self.languages if row.captions.get(lang)]
         start = place * self.captions % len(available) if available else 0
         turn = (available[start:] + available[:start])[: self.captions]

@@ -58,7 +58,7 @@ class DatasetDescription:
 def describe(dataset: Dataset, words: Words) -> DatasetDescription:
     """Count images, captions, words and vocabularies of a dataset.
 
-    words: (text, language) -> words; the caller passes it because segmentation is a later stage.
+    words: (text, language) -> words; an argument because segmentation is a later stage.
     """
     splits = {split: [row for row in dataset.rows if row.split == split] for split in SPLITS}
     languages: dict[str, dict[str, CaptionCounts]] = {}

@@ -14,7 +14,7 @@ from lingvis.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class SparseSplit:
-    """captions: those to train on; without: names of the images whose captions are withheld."""
+    """captions: to train on; without: names of the images whose captions are withheld."""
 
     captions: Captions
     without: list[str]
@@ -86,7 +86,7 @@ def _split(captions: Captions, images: Ints, rows: Ints) -> SparseSplit:
 
 
 def _only(captions: Captions, images: Ints, rows: Ints) -> Captions:
-    """The captions with some of the images (ascending numbers) and some of their sentences."""
+    """Select images (ascending numbers) and some of their sentences."""
     return Captions(
         [captions.images[image] for image in images],
         [captions.texts[row] for row in rows],

@@ -1,4 +1,4 @@
-"""Compare the answers of a server with its collection, over HTTP, as any program would."""
+"""Compare the answers of a server with its collection, over HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lingvis.demo.server import CheckError
 
 SECONDS = 60
 RESULTS = 10
-TOLERANCE = 1e-4  # of a score: another number of threads adds in another order
+TOLERANCE = 1e-4  # of a score: the order of additions depends on the number of threads
 SHOWN = 200  # characters of a wrong answer
 
 
@@ -33,13 +33,13 @@ def check_server(port: int, collection: Collection, texts: Sequence[str]) -> lis
         _check_picture(server, collection, best)
         files = _check_page(server)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise CheckError(f"the server gave an answer of an unexpected form ({error!r})") from error
+        raise CheckError(f"the server returned an answer of an unexpected form ({error!r})") from error
     searches = f"{len(texts)} searches"
     return ["health", "collection", searches, "similar", "thumbnail", "picture", f"page with {files} files"]
 
 
 class _Server:
-    """Requests to a server on this machine, without any proxy that the environment names."""
+    """Requests to a server on this machine, without a proxy."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -91,16 +91,16 @@ def _check_picture(server: _Server, collection: Collection, hit: Hit) -> None:
     similar = server.json(f"{item}/similar", k=RESULTS)["hits"]
     _same_hits(f"{item}/similar", similar, collection.similar(hit.id, k=2 * RESULTS))
     if server.get(f"{item}/thumbnail") != collection.thumbnail(hit.id):
-        raise CheckError(f"the server gives a thumbnail of {hit.path} that differs from the collection's")
+        raise CheckError(f"the server returns a thumbnail of {hit.path} that differs from the collection's")
     if server.get(f"{item}/picture") != Path(hit.path).read_bytes():
-        raise CheckError(f"the server gives something other than the file {hit.path}")
+        raise CheckError(f"the server returns something other than the file {hit.path}")
 
 
 def _check_page(server: _Server) -> int:
-    """Return the number of files that the page names; all of them must exist."""
+    """Return the number of files of the page; all of them must exist."""
     files = re.findall(r'(?:src|href)="(/static/[^"]+)"', server.get("/").decode())
     if not any(name.endswith(".js") for name in files):
-        raise CheckError("the server gives a page without its script at /")
+        raise CheckError("the server returns a page without its script at /")
     for name in files:
         server.get(name)
     return len(files)
@@ -108,11 +108,11 @@ def _check_page(server: _Server) -> int:
 
 def _same(where: str, got: Any, expected: Any) -> None:
     if got != expected:
-        raise CheckError(f"the server gives {_short(got)} at {where}; {_short(expected)} was expected")
+        raise CheckError(f"the server returns {_short(got)} at {where}; {_short(expected)} was expected")
 
 
 def _same_hits(where: str, got: Sequence[Any], expected: Sequence[Hit]) -> None:
-    """Compare results; pictures of nearly the same score may change places, also with later ones."""
+    """Compare results; pictures with nearly the same score may be swapped, also with later ones."""
     best = expected[:RESULTS]
     _same(f"{where} as ranks", [hit["rank"] for hit in got], [hit.rank for hit in best])
     scores = {hit.id: hit.score for hit in expected}
@@ -123,7 +123,7 @@ def _same_hits(where: str, got: Sequence[Any], expected: Sequence[Hit]) -> None:
             or max(abs(score - expected_score), abs(score - expected_hit.score)) > TOLERANCE
         ):
             raise CheckError(
-                f"the server gives {hit['path']} with score {score:.4f} as result {expected_hit.rank} at {where}; "
+                f"the server returns {hit['path']} with score {score:.4f} as result {expected_hit.rank} at {where}; "
                 f"{expected_hit.path} with {expected_hit.score:.4f} was expected"
             )
 

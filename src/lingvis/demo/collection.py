@@ -17,7 +17,7 @@ CAPTIONS_IN = "en"
 
 
 def gather(dataset: Dataset, folder: Path) -> None:
-    """Copy the val and test pictures into a folder each, with a caption that names all they show beside them.
+    """Copy the val and test pictures into one folder each, with a caption file that names all objects.
 
     Search compares with the pictures alone; the captions let a reader judge the results.
     """
@@ -35,7 +35,7 @@ def gather(dataset: Dataset, folder: Path) -> None:
 
 
 def fill(collection: Path, pictures: Path, run: Path, *, device: str | None = None) -> IndexReport:
-    """Index new pictures; all of them if another model, or a demo in another place, has filled the collection."""
+    """Index new pictures; all of them if another model or a demo in another folder filled the collection."""
     rebuild = not _filled_by(collection, run, device)
     return Collection(collection, model=run, device=device).add([pictures], prune=True, rebuild=rebuild)
 

@@ -1,4 +1,4 @@
-"""Example queries to the demo's collection, and their results as a reader can judge them."""
+"""Example queries to the demo's collection, and results that a reader can judge."""
 
 from __future__ import annotations
 

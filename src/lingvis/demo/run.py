@@ -25,13 +25,13 @@ from lingvis.training.run import train
 from lingvis.training.validate import load_recipe
 
 RECIPE = "demo"
-PAGE = Path("page", "index.html")  # below the demo's folder, like the others
+PAGE = Path("page", "index.html")  # in the demo's folder, like the other paths
 PICTURES, COLLECTION = Path("unseen"), Path("scenes.lv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoReport:
-    """The results of the demo's steps; checked: the facts that a server confirmed, none without a check."""
+    """The results of the demo's steps; checked: names of the passed checks, empty without a check."""
 
     evaluation: Report
     collection: dict[str, int]
@@ -40,7 +40,7 @@ class DemoReport:
     seconds: dict[str, float]
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: the report of the evaluation, and the rest beside it."""
+        """The report of the evaluation as JSON values, with the results of the other steps."""
         return {
             **self.evaluation.as_json(),
             "collection": self.collection,
@@ -52,9 +52,9 @@ class DemoReport:
 
 
 def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None, check: bool = False) -> DemoReport:
-    """Run every step whose result does not exist yet; returns the test report, with the seconds per step.
+    """Run every step without an existing result; returns the test report, with the seconds per step.
 
-    check: start a server for a moment, and compare its answers with the collection itself.
+    check: start a server briefly and compare its answers with the collection.
     """
     recipe = load_recipe(RECIPE)
     run, collection = out / "model", out / COLLECTION

@@ -1,4 +1,4 @@
-"""A server process for a short time, as a user would start it."""
+"""A temporary server process, started like a user's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS_TO_START, SECONDS_TO_END = 120, 15
 
 
 class CheckError(Exception):
-    """The server does not answer, or answers wrongly; the message says what is wrong."""
+    """The server does not answer, or answers wrongly; the message is the reason."""
 
 
 @contextlib.contextmanager
@@ -34,7 +34,7 @@ def serving(collection: Path, *, device: str | None = None) -> Iterator[int]:
             stderr=log,
             encoding="utf-8",
             errors="replace",
-            # No token: the token of another server would lock the check out.
+            # No token: with a token of the environment the check would be rejected.
             env={name: value for name, value in os.environ.items() if name != "LINGVIS_TOKEN"},
         ) as process,
     ):

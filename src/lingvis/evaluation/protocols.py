@@ -14,14 +14,12 @@ SentenceSource = Literal["captions", "parallel"]
 class EvaluationProtocol:
     """How a number is measured.
 
-    splits: the allowed splits, the default first.
-    sources: where the sentences come from; the first source that the
-    split has is used. images: required number per language, None for any number.
-    captions: number of captions that an image must have in a language, None for any number; with first_captions, surplus
-    captions are ignored; otherwise the dataset does not fit.
-    folds: number of consecutive parts of the images, over which scores are averaged. languages: to measure, all
-    of the split when empty; optional: the languages that a split may lack. human: the languages with
-    human captions, for HA.
+    splits: the allowed splits, the default first. sources: where the sentences come from; the first source that the
+    split has is used. images: required number per language, None for any number. captions: number of captions that
+    an image must have in a language, None for any number; with first_captions, surplus captions are ignored;
+    otherwise the dataset does not fit. folds: number of consecutive parts of the images, over which scores are
+    averaged. languages: to measure, all of the split when empty; optional: the languages that a split may lack.
+    human: the languages with human captions, for HA.
     """
 
     name: str

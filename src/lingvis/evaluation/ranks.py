@@ -32,8 +32,8 @@ STRIP = 250
 class Ranks:
     """Number of wrong answers before the right one: zero-based ranks.
 
-    i2t: int64 [images], wrong captions before the best right caption. t2i: int64
-    [texts], wrong images before the right image.
+    i2t: int64 [images], wrong captions before the best right caption. t2i: int64 [texts], wrong images before the
+    right image.
     """
 
     i2t: Ints

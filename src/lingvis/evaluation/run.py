@@ -103,7 +103,7 @@ def _languages(
     if not common:
         raise UserError(
             f"protocol {protocol.name} finds no language in split {split} of {dataset.path} that the model was "
-            f"trained on; it finds: {choices(available)}, trained on: {choices(known)}; name one of the former in "
+            f"trained on; it finds: {choices(available)}, trained on: {choices(known)}; name one of the first in "
             "`languages` to measure it zero-shot"
         )
     return common

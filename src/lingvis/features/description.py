@@ -1,4 +1,4 @@
-"""The description of features that a model keeps, to make the same features of new pictures."""
+"""The description of features in a model folder, used to make the same features for new pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Features(BaseModel):
 
     @property
     def region_mode(self) -> RegionMode:
-        """How a picture is encoded where it has regions; features of other kinds have none."""
+        """How regions of a picture are encoded; the default for features of other kinds."""
         return self.regions or POOLED
 
 

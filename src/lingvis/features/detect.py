@@ -47,10 +47,10 @@ def detect(
 ) -> DetectionsManifest:
     """Store the regions of every picture in detections/<name>/: the `most` best that reach `score`.
 
-    detector: a name such as onnx:FILE, or a detector. labels: the file of its class names, if it has none itself.
+    detector: a name such as onnx:FILE, or a detector. labels: the file of its class names, if the detector has none.
     Complete detections that still match the dataset are returned at once; an interrupted run is resumed.
     Pictures that cannot be read are listed in the manifest and have no regions.
-    force: replace detections that were made in another way.
+    force: replace detections that were made with other options.
     """
     dataset = Dataset.open(dataset)
     _check(dataset, score=score, most=most, batch_size=batch_size, name=name)
@@ -71,7 +71,7 @@ def detect(
         if target.is_dir():
             stored = read_manifest(target)
             if stored.origin == origin:
-                log.unlink(missing_ok=True)  # a kill after the folder was finished leaves it behind
+                log.unlink(missing_ok=True)  # left over by a kill after the folder was finished
                 return stored
             _check_replaceable(target, stored.origin, origin, force=force)
         first = origin.model_dump_json()
@@ -105,7 +105,7 @@ def _check(dataset: Dataset, *, score: float, most: int, batch_size: int, name: 
 
 
 def check_name(name: str) -> None:
-    """Raise unless the name is that of a plain folder below detections/."""
+    """Raise unless the name is a plain folder name."""
     if not name or Path(name).name != name or name.startswith("."):
         raise UserError(f"bad name {name!r} for detections; use a plain folder name such as lite0")
 
@@ -132,7 +132,7 @@ def _look(folder: Path, side: int, image: str) -> DetectorPicture | BrokenPictur
 
 
 def best(regions: Sequence[Region], *, score: float, most: int) -> list[Region]:
-    """The `most` best regions that reach `score`, best first; one without a score comes from a person and counts as sure."""
+    """The `most` best regions that reach `score`, best first; without a score, a region counts as certain."""
     kept = [region for region in regions if region.score is None or region.score >= score]
     return sorted(kept, key=lambda region: -1.0 if region.score is None else -region.score)[:most]
 
@@ -193,7 +193,7 @@ def _finish(target: Path, origin: DetectionOrigin, lines: Sequence[str]) -> Dete
 
 
 def _check_replaceable(target: Path, old: DetectionOrigin, new: DetectionOrigin, *, force: bool) -> None:
-    """Raise unless the old detections were made in the same way: they may have taken hours."""
+    """Raise unless the old detections had the same options: they may have taken hours."""
     same = old.model_dump(exclude={"pictures"}) == new.model_dump(exclude={"pictures"})
     if not same and not force:
         raise UserError(

@@ -18,7 +18,7 @@ from lingvis.arrays import Floats
 from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import Backbone, Preprocessing
-from lingvis.features.pictures import BrokenPicture, Decoded, decode
+from lingvis.features.pictures import BrokenPicture, DecodedPicture, decode
 from lingvis.features.prefetch import prefetch
 from lingvis.features.regions import coverage
 
@@ -79,11 +79,11 @@ class PictureEncoder:
         """The vectors of the pictures in order, `batch_size` at a time; the error for a picture that cannot be read."""
         for batch in prefetch(self._decode, files, batch_size=batch_size, threads=threads):
             results = [result for _, result in batch]
-            readable = [result for result in results if isinstance(result, Decoded)]
+            readable = [result for result in results if isinstance(result, DecodedPicture)]
             encoded = iter(self.encode(readable, batch_size) if readable else [])
-            yield [next(encoded) if isinstance(result, Decoded) else result for result in results]
+            yield [next(encoded) if isinstance(result, DecodedPicture) else result for result in results]
 
-    def _decode(self, file: PictureFile) -> Decoded | BrokenPicture:
+    def _decode(self, file: PictureFile) -> DecodedPicture | BrokenPicture:
         boxes = file.boxes if self.kind == "region" else ()
         try:
             return decode(file.path, boxes, self.preprocessing, crops=self.regions == "crop")
@@ -91,10 +91,10 @@ class PictureEncoder:
             return broken
 
     @torch.inference_mode()
-    def encode(self, pictures: Sequence[Decoded], batch_size: int) -> list[FeatureSet]:
-        """At least one decoded picture -> the vectors of each; the backbone sees `batch_size` views at a time."""
+    def encode(self, pictures: Sequence[DecodedPicture], batch_size: int) -> list[FeatureSet]:
+        """At least one decoded picture -> the vectors of each; the backbone processes `batch_size` views at a time."""
         pixels = np.concatenate([picture.pixels for picture in pictures])
-        # A picture may have many crops; the backbone still sees `batch_size` views at a time.
+        # A picture may have many crops; the backbone still processes `batch_size` views at a time.
         chunks = [pixels[start : start + batch_size] for start in range(0, len(pixels), batch_size)]
         network = self.backbone.cells if self.uses_cells else self.backbone.pooled
         outputs = torch.cat(
@@ -162,7 +162,7 @@ def run(
     return outputs.float()
 
 
-def _pool(cells: Tensor, picture: Decoded) -> Tensor:
+def _pool(cells: Tensor, picture: DecodedPicture) -> Tensor:
     """Cells [dim, rows, columns] -> the mean under each box of the picture, [boxes, dim]."""
     weights = coverage(picture.fractions, cells.shape[1], cells.shape[2])
     return torch.from_numpy(weights).to(cells) @ cells.flatten(1).T

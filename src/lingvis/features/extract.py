@@ -60,7 +60,7 @@ def extract(
     regions: for kind region, `crop` encodes each box as a picture, `pooled` averages the grid cells it covers.
     detections: for kind region, the detections to use instead of the regions of the rows.
     skip_broken: list pictures that cannot be read in the manifest and leave them out, instead of raising.
-    name: BACKBONE-KIND by default. spread: returns an encoder that does the same work elsewhere, as on a cluster.
+    name: BACKBONE-KIND by default. spread: returns an encoder that does the same work elsewhere, for instance on a cluster.
 
     A complete store that still matches the dataset is returned at once; an interrupted extraction is resumed.
     """
@@ -149,7 +149,7 @@ def _fill(
 
 
 def digest(dataset: Dataset, *, boxes: bool) -> str:
-    """SHA-256 of the names, file sizes and, if asked, boxes of the pictures; it changes when they do."""
+    """SHA-256 of the names, the file sizes and, with `boxes`, the boxes of the pictures."""
     digest = hashlib.sha256()
     for row in dataset.rows:
         file = dataset.images_dir / row.image
@@ -161,12 +161,14 @@ def digest(dataset: Dataset, *, boxes: bool) -> str:
 
 
 def _check_replaceable(stored: FeatureStore, origin: FeatureOrigin) -> None:
-    """Raise unless the stored features were made in the same way; others might be impossible to make again."""
-    old, new = (made.model_dump(exclude={"pictures"}) for made in (stored.manifest.origin, origin))
+    """Raise unless the stored features have the same options; it may be impossible to make others again."""
+    old, new = (
+        description.model_dump(exclude={"pictures"}) for description in (stored.manifest.origin, origin)
+    )
     if old != new:
         raise UserError(
-            f"{stored.path} holds {old['kind']} features of {old['backbone']} made in another way; "
-            f"choose another name or delete that folder"
+            f"{stored.path} holds {old['kind']} features of {old['backbone']} made with other options; "
+            f"choose another name or delete the folder"
         )
 
 

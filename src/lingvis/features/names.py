@@ -11,7 +11,7 @@ from lingvis.features.encode import KINDS
 
 
 def store_name(backbone: str, kind: str) -> str:
-    """The folder name of a backbone's features when none is given."""
+    """The default folder name of a backbone's features."""
     return re.sub(r"[^\w.-]+", "-", f"{backbone}-{kind}")
 
 
@@ -28,13 +28,13 @@ def extract_command(
 
 
 def command_for(folder: Path) -> str:
-    """The command that makes the features of a missing folder, as far as its name tells."""
+    """The command that makes the features of a missing folder, guessed from its name."""
     dataset = folder.parent.parent
     backbone, _, kind = folder.name.rpartition("-")
     if kind not in KINDS:
         return extract_command(dataset, backbone="BACKBONE", kind="KIND", name=folder.name)
     if (
         backbone not in BACKBONES
-    ):  # several names give one folder: `timm-resnet50` may stand for timm:resnet50
+    ):  # several backbones share a folder name: `timm-resnet50` may be timm:resnet50
         return extract_command(dataset, backbone="BACKBONE", kind=kind, name=folder.name)
     return extract_command(dataset, backbone=backbone, kind=kind)

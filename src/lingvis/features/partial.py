@@ -48,7 +48,7 @@ class PartialStore:
             batches = []
         self.folder.mkdir(parents=True, exist_ok=True)
         widths = {VALUES: (dim, "<f2")} | ({BOXES: (4, "<f4")} if origin.kind == "region" else {})
-        for stray in self.folder.iterdir():  # a kill while the store is sealed leaves other files
+        for stray in self.folder.iterdir():  # left over by a kill while the store was sealed
             if stray.name not in (PROGRESS, *widths):
                 stray.unlink()
         self._files = [VectorFile(self.folder / name, *shape) for name, shape in widths.items()]
@@ -63,7 +63,7 @@ class PartialStore:
         return json.dumps(fields)
 
     def _replay(self, line: str) -> bool:
-        """Count a recorded batch if its bytes reached the disk; after one that did not, no later batch matches."""
+        """Count a recorded batch if its bytes reached the disk; otherwise no later batch matches either."""
         try:
             batch = json.loads(line)
         except ValueError:
@@ -104,7 +104,7 @@ class PartialStore:
     def finish(self, names: Sequence[str]) -> None:
         """Turn the folder into the store of `names`, the pictures that are not broken.
 
-        The log is removed last, so that a kill at any earlier moment leaves something to resume from.
+        The log is removed last, so that an earlier kill can be resumed.
         """
         for file in self._files:
             file.finish()

@@ -22,16 +22,16 @@ RESAMPLING = {
     "bicubic": Image.Resampling.BICUBIC,
     "lanczos": Image.Resampling.LANCZOS,
 }
-# Pillow calls the result of a first cheap reduction indistinguishable if it leaves three times the size.
+# According to Pillow, a first cheap reduction to three times the size makes no visible difference.
 REDUCING_GAP = 3.0
 
 
 class BrokenPicture(Exception):
-    """A picture that cannot be used; the message says why."""
+    """A picture that cannot be used; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedPicture:
     """The views of one picture.
 
     pixels: uint8 [views, size, size, 3]; boxes: float32 [regions, 4] in pixels of the upright picture, clipped
@@ -45,8 +45,8 @@ class Decoded:
 
 def decode(
     source: Path | BinaryIO, boxes: Sequence[Box], preprocessing: Preprocessing, *, crops: bool
-) -> Decoded:
-    """Read a picture and cut it into views: one per box with `crops`, else one of the whole picture.
+) -> DecodedPicture:
+    """Read a picture and cut it into views: one per box with `crops`, otherwise one of the whole picture.
 
     Boxes are in pixels of the upright picture; without any, the whole picture is the one box.
     """
@@ -61,7 +61,7 @@ def decode(
 
 def cut_views(
     image: Image.Image, boxes: Sequence[Box], preprocessing: Preprocessing, *, crops: bool
-) -> tuple[Decoded, Image.Image]:
+) -> tuple[DecodedPicture, Image.Image]:
     """Decode an opened picture as small as its views allow; returns the views and the upright pixels they are cut from."""
     width, height = upright_size(image)
     kept = _clip(boxes or [(0.0, 0.0, width, height)], width, height)
@@ -71,15 +71,15 @@ def cut_views(
     ratio = np.array([pixels.width / width, pixels.height / height] * 2)
     squares = [_square_of(pixels, cut * ratio, preprocessing) for cut in cuts]
     fractions = kept / np.array([width, height, width, height])
-    return Decoded(np.stack(squares), kept.astype(np.float32), fractions), pixels
+    return DecodedPicture(np.stack(squares), kept.astype(np.float32), fractions), pixels
 
 
 def _clip(boxes: Sequence[Box], width: int, height: int) -> NDArray[np.float64]:
-    """Clip boxes to the picture; raises BrokenPicture for one that lies outside."""
+    """Clip boxes to the picture; raises BrokenPicture for a box outside it."""
     clipped = np.clip(np.array(boxes, dtype=np.float64), 0.0, [width, height, width, height])
     for given, box in zip(boxes, clipped, strict=True):
         if box[0] >= box[2] or box[1] >= box[3]:
-            raise BrokenPicture(f"its box {list(given)} lies outside the picture of {width}x{height} pixels")
+            raise BrokenPicture(f"its box {list(given)} is outside the picture of {width}x{height} pixels")
     return clipped
 
 
@@ -110,7 +110,7 @@ def _square_of(
 
 
 def reason_of(path: Path | None, error: Exception) -> str:
-    """Say in a few words why a picture cannot be used; path: None if it is not a file in a folder."""
+    """The reason why a picture cannot be used, in a few words; path: None if it is not a file in a folder."""
     if path is not None:
         try:
             status = path.stat()

@@ -18,7 +18,7 @@ R = TypeVar("R")
 def prefetch(
     function: Callable[[T], R], values: Sequence[T], *, batch_size: int, threads: int | None = None
 ) -> Iterator[list[tuple[T, R]]]:
-    """Yield batches of (value, function(value)) in order, computed by threads; one per core unless given."""
+    """Yield batches of (value, function(value)) in order, computed by threads, by default one per core."""
     waiting: deque[list[tuple[T, Future[R]]]] = deque()
     pool = ThreadPoolExecutor(threads or core_count(), thread_name_prefix="decode")
     try:

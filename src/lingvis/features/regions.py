@@ -1,4 +1,4 @@
-"""How much of each box lies on each cell of a grid."""
+"""The overlap of boxes with the cells of a grid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def coverage(fractions: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """The share of each box that lies on each cell, [boxes, rows * columns]; every row sums to one.
+    """The share of each box in each cell, [boxes, rows * columns]; every row sums to one.
 
     fractions: [boxes, 4], x0, y0, x1, y1 as shares of width and height; a half-covered cell counts half.
     """

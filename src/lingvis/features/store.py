@@ -69,7 +69,7 @@ class FeatureStore:
             expected.append((BOXES, (str(boxes.dtype), boxes.shape), ("float32", (manifest.vectors, 4))))
         for file, actual, declared in expected:
             if actual != declared:
-                raise _damaged(path, f"{file} has {actual} where the manifest says {declared}")
+                raise _damaged(path, f"{file} has {actual}, but the manifest has {declared}")
         if offsets[0] != 0 or offsets[-1] != manifest.vectors or (np.diff(offsets) < 1).any():
             raise _damaged(path, f"{OFFSETS} does not divide the vectors among the pictures")
         return cls(path, manifest, names, offsets, values, boxes)
@@ -112,7 +112,7 @@ class FeatureStore:
 
 
 def without_broken(dataset: Dataset, stores: Iterable[FeatureStore]) -> Dataset:
-    """The dataset without the pictures that any of the stores lists as broken; a note reports their number."""
+    """Remove the pictures that any of the stores lists as broken; prints a note with their number."""
     broken = {entry.image for store in stores for entry in store.manifest.broken}
     if broken:
         note(f"{len(broken)} broken pictures of {dataset.path} are left out")
@@ -130,7 +130,7 @@ def write_store(
 ) -> None:
     """Store vectors atomically: one array [vectors, dim] or [dim] per name, and its boxes [vectors, 4] if given.
 
-    Importers use it; only one picture at a time is in memory.
+    For importers; only one picture at a time is in memory.
     """
     if len(set(names)) != len(names):
         raise UserError(f"features for {folder} name the same picture twice; pass one array per picture")
@@ -163,7 +163,7 @@ def write_store(
 
 
 def _add(files: dict[str, VectorFile], path: Path, rows: NDArray[Any], dtype: Any, name: str) -> None:
-    """Append rows to the file at `path`, which is created by the first of them."""
+    """Append rows to the file at `path`; the first rows create it."""
     if rows.ndim != 2 or not rows.size:
         raise UserError(
             f"features of {name} have shape {list(rows.shape)}; expected [vectors, dim], not empty"
@@ -173,7 +173,7 @@ def _add(files: dict[str, VectorFile], path: Path, rows: NDArray[Any], dtype: An
     file = files[path.name]
     if rows.shape[1] != file.width:
         raise UserError(
-            f"features of {name} have {rows.shape[1]} values per vector and those before it {file.width}; "
+            f"features of {name} have {rows.shape[1]} values per vector, but earlier ones have {file.width}; "
             "all vectors of a store must have one size"
         )
     with np.errstate(over="ignore"):
@@ -189,7 +189,7 @@ def _add(files: dict[str, VectorFile], path: Path, rows: NDArray[Any], dtype: An
 def _map(path: Path) -> Any:
     array = np.load(path, mmap_mode="r")
     if path.stat().st_size != array.offset + array.nbytes:
-        raise ValueError(f"{path.name} is longer than its header says")
+        raise ValueError(f"{path.name} is longer than its header states")
     return array
 
 

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 class VectorFile:
     """Rows [rows, width] of one type, appended one after another; a valid .npy file after `finish`.
 
-    Until then its header says zero rows, so that a half-written file is not mistaken for a complete one. Rows
+    Until then the header has zero rows, so that an incomplete file is not mistaken for a complete one. Rows
     written earlier are kept when the file is opened again.
     """
 
@@ -59,11 +59,11 @@ class VectorFile:
         self._file.seek(0, os.SEEK_END)
 
     def flush(self) -> None:
-        """Hand everything to the operating system: a later kill of this process loses nothing."""
+        """Pass everything to the operating system, so that a later kill loses nothing."""
         self._file.flush()
 
     def finish(self) -> None:
-        """Write the true header and close."""
+        """Write the final header and close the file."""
         self._file.seek(0)
         self._file.write(self._header_for(self.rows))
         self._file.flush()

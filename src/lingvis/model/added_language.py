@@ -1,7 +1,7 @@
 """Languages added to a trained model: each has a separate word part and shares the rest with the model.
 
 RUN/added/LANG/ holds the files of its tokenizer, words.safetensors and config.json. The model itself does not change,
-so the embeddings of pictures and of other languages stay the same to the bit.
+so the embeddings of pictures and of other languages stay bitwise the same.
 """
 
 from __future__ import annotations

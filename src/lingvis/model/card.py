@@ -81,16 +81,16 @@ def added_sentences(report: Mapping[str, Any]) -> list[str]:
     """A summary of an added language."""
     same = report["pictures_same"] and report["old_sentences_same"]
     unchanged = (
-        "pictures and all other languages are embedded as before, to the bit: collections that were indexed before stay "
-        "valid, their captions too"
+        "embeddings of pictures and of all other languages are bitwise unchanged: existing collections and their captions "
+        "stay valid"
         if same
-        else "NOT all pictures and sentences are embedded as before: do not use this model, and report it"
+        else "NOT all embeddings of pictures and sentences are unchanged: do not use this model, and report it"
     )
     return [
         f"{report['lang']} was learnt from {report['sentences']:,} sentences ({report['with_picture']:,} with a picture, "
         f"{report['with_translation']:,} with a translation) by route {report['route']}, in {report['seconds']} s; "
         f"{report['values']:,} values were added.",
-        f"mR was measured on {MEASURED[report['measured_on']]}; that of the routes on one sentence of each, and that of "
+        f"mR was measured on {MEASURED[report['measured_on']]}; for routes, on one sentence of each; for "
         "other languages on the first captions of the first 300 pictures of split val.",
         f"{unchanged[0].upper()}{unchanged[1:]}.",
     ]

@@ -54,12 +54,11 @@ class TrainingSummary(BaseModel):
 class ModelConfig(BaseModel):
     """config.json of a model folder.
 
-    model: the sections that the model is built from; only these are used to load
-    it. recipe: the whole recipe of the training, as a record. languages: of the joint training. added:
-    languages added later, each in a separate folder.
-    features: how the features of pictures are computed.
-    parameters: numbers of values, see `DualEncoder.parameter_counts`, and of trained values.
-    image_fingerprint: of the image side; a collection stores it too.
+    model: the sections that the model is built from; only these are used to load it. recipe: the whole recipe of
+    the training, as a record. languages: of the joint training. added: languages added later, each in a separate
+    folder. features: how the features of pictures are computed. parameters: numbers of values, see
+    `DualEncoder.parameter_counts`, and of trained values. image_fingerprint: of the image side; a collection stores
+    it too.
     """
 
     model_config = ConfigDict(frozen=True)

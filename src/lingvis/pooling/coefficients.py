@@ -78,7 +78,7 @@ class TransformerDecoder(nn.Module):
 
 
 class MLPDecoder(nn.Module):
-    """Each position by itself, independent of the size of the set; shapes as in `BiGRUDecoder`."""
+    """Each position separately, independent of the size of the set; shapes as in `BiGRUDecoder`."""
 
     def __init__(self, *, input_dim: int, hidden: int, outputs: int) -> None:
         super().__init__()

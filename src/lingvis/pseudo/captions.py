@@ -1,4 +1,4 @@
-"""Regions -> pseudo captions: "attribute label" of each region, one after the other (A3VSE, section 4.3)."""
+"""Regions -> pseudo captions: the "attribute label" of every region in sequence (A3VSE, section 4.3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lingvis.data.rows import Region
 from lingvis.errors import UserError
 from lingvis.pseudo.labels import read_label_table, table_file
 
-LABEL_LANGUAGE = "en"  # the language of all detectors so far
+LABEL_LANGUAGE = "en"  # the language of all detectors
 MAX_WORDS = 82  # the paper cuts sentences of Flickr30K here
 
 
@@ -22,7 +22,7 @@ def pseudo_caption(
 ) -> str:
     """The pseudo caption of one picture, such as `red car young man dog`: best regions first, at most `max_words`.
 
-    A region without a score comes from a person and counts as sure. Regions with a score below min_score or without
+    A region without a score comes from a person and counts as certain. Regions with a score below min_score or without
     a label are skipped; with translations, so are regions whose label has no translation.
     """
     scored = [(1.0 if region.score is None else region.score, region) for region in regions]

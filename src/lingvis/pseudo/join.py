@@ -39,10 +39,10 @@ def join(
 ) -> DetectionsManifest:
     """Join stored detections into detections/<name>/.
 
-    The first detections keep all their regions; each further one adds labels that those before it lack, each label
-    once, at its best region. wordnet: the folder of WordNet's files; labels that nobody writes get a more general
-    name as well (`with_general_name`). most: number of regions to keep per picture, the best ones.
-    force: replace detections that were made in another way; an earlier join of the same detections is always replaced.
+    The first detections keep all their regions; the others add missing labels, each label once, at its best
+    region. wordnet: the folder of WordNet's files; labels that are not in use also get a more general name
+    (`with_general_name`). most: number of best regions to keep per picture.
+    force: replace detections that were made with other options; an earlier join of the same detections is always replaced.
     """
     dataset = Dataset.open(dataset)
     if not detections:
@@ -110,7 +110,7 @@ def words_in_use(dataset: Dataset) -> dict[str, int]:
 
 
 def join_regions(parts: Sequence[Sequence[Region]]) -> list[Region]:
-    """All regions of the first part and, of the others, those with a new label, each label once; case is ignored."""
+    """All regions of the first part, and regions of the others with a new label, each label once; case is ignored."""
     result: list[Region] = []
     for number, regions in enumerate(parts):
         labels = {_lower_label(region) for region in result}
@@ -128,7 +128,7 @@ def _lower_label(region: Region) -> str:
 def with_general_name(region: Region, general_name: Callable[[str], str]) -> Region:
     """`Saluki` -> `Saluki dog`: the general name becomes the label, and the special one its attribute.
 
-    A label that contains the general name itself, such as `sports ball`, stays as it is.
+    A label that contains its general name, such as `sports ball`, stays unchanged.
     """
     if not region.label:
         return region

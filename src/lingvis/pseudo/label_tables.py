@@ -1,4 +1,4 @@
-"""Translate the labels of detectors: fill the label tables from dictionaries, and keep what a user wrote there."""
+"""Translate the labels of detectors: fill the label tables from dictionaries, and keep the user's entries."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def translate_labels(
 ) -> list[LabelTable]:
     """Write labels/LANG.csv for each language, most frequent labels first; existing translations are kept.
 
-    dictionaries: `de=FILE`, each from English. A label is looked up as a whole; among several translations the one
-    whose words are most frequent in the captions of that language is taken, the first one in case of a tie.
+    dictionaries: `de=FILE`, each from English. A label is looked up as a whole; among several translations, the
+    one with the most frequent words in the captions of the language wins, the first one in case of a tie.
     """
     dataset = Dataset.open(dataset)
     counts = label_counts(dataset.with_regions(detections).rows)

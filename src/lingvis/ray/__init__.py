@@ -1,1 +1,1 @@
-"""Work of one machine, spread over a Ray cluster: feature extraction and indexing."""
+"""Feature extraction and indexing on a Ray cluster: tasks -> results, by workers on several machines."""

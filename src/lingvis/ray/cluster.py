@@ -1,4 +1,4 @@
-"""A Ray cluster: one on this machine, or one that is already running."""
+"""A Ray cluster: a new one on this machine, or a running one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REHEARSAL = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False,
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The number of workers that a cluster has room for, and the cores and GPUs of each."""
+    """The number of workers that fit a cluster, and the cores and GPUs of each."""
 
     workers: int
     cpus: int
@@ -39,10 +39,10 @@ class Placement:
 
 
 class Cluster:
-    """`with Cluster() as cluster` starts one on this machine, `Cluster("auto")` and `Cluster("host:6379")` join one.
+    """`with Cluster() as cluster` starts a cluster here, `Cluster("auto")` and `Cluster("host:6379")` join one.
 
-    If this process is already connected to a cluster, that one is used and stays up. cpus: cores of this machine that a
-    cluster on it may use, all by default.
+    If this process is already connected to a cluster, it is used and stays up. cpus: cores for a cluster on this
+    machine, all by default.
     """
 
     def __init__(self, address: str | None = None, *, cpus: int | None = None) -> None:
@@ -66,13 +66,13 @@ class Cluster:
             load_ray().shutdown()
 
     def placement(self, device: str | None) -> Placement:
-        """Return one worker per GPU if there are any, else one per core; device: None, cpu or cuda."""
+        """Return one worker per GPU if there are any, otherwise one per core; device: None, cpu or cuda."""
         if device not in (None, "cpu", "cuda"):
             raise UserError(f"device {device!r} is not allowed on a cluster; use cpu or cuda")
         nodes = [node["Resources"] for node in load_ray().nodes() if node["Alive"]]
         with_gpu = [node for node in nodes if node.get("GPU", 0) >= 1]
         if device != "cpu" and with_gpu:
-            # The fewest cores a GPU has anywhere: all workers ask for the same.
+            # The fewest cores per GPU of any machine: all workers request the same.
             cores = min(int(node.get("CPU", 1) // node["GPU"]) for node in with_gpu)
             return Placement(sum(int(node["GPU"]) for node in with_gpu), max(1, cores), 1)
         if device == "cuda":
@@ -83,9 +83,9 @@ class Cluster:
 
 
 def load_ray() -> Any:
-    """Import the package when it is first needed; its usage reports are switched off."""
+    """Import Ray at first use, with usage reports switched off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # It would print the log of a lost machine to standard output, into our JSON.
+    # Otherwise Ray prints the log of a lost machine to standard output, into our JSON.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
     try:
         return importlib.import_module("ray")
@@ -95,7 +95,7 @@ def load_ray() -> Any:
 
 def _start(ray: Any, cpus: int) -> None:
     with warnings.catch_warnings():
-        # LanceDB warns of every fork; Ray's processes become other programs at once.
+        # LanceDB warns about every fork, but Ray's processes exec other programs at once.
         warnings.simplefilter("ignore", RuntimeWarning)
         ray.init(address="local", num_cpus=cpus, include_dashboard=False, **QUIET)
 
@@ -108,7 +108,7 @@ def _join(ray: Any, address: str) -> None:
 
 
 def _knock(address: str) -> None:
-    """Raise UserError if the address is invalid, or if nothing listens there."""
+    """Raise UserError if the address is invalid or nothing listens there."""
     match = ADDRESS.fullmatch(address)
     if match is None:
         raise UserError(

@@ -1,4 +1,4 @@
-"""The workers of a cluster: started, lost and replaced."""
+"""The workers of a cluster: start them, detect losses, replace them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lingvis.ray.cluster import Cluster, load_ray
 Work = Callable[..., Any]
 Make = Callable[[int, str], Work]  # threads, device -> the function that a worker runs per task
 
-TASKS_PER_WORKER = 2  # one running and one waiting, so that no worker waits for us
+TASKS_PER_WORKER = 2  # one running and one queued, so that no worker is idle
 WINDOW_PER_WORKER = 4
 FAILED_STARTS = 4
 SECONDS_TO_WAIT = 1.0
@@ -26,7 +26,7 @@ class Worker:
     """An actor on a machine of the cluster; its model is loaded once."""
 
     def prepare(self, make: Make, threads: int, device: str) -> None:
-        """Load what the tasks need."""
+        """Load the model or backbone of the tasks."""
         self._work = make(threads, device)
 
     def work(self, task: Any, *common: Any) -> Any:
@@ -39,30 +39,30 @@ class WorkerLostError(Exception):
 
 
 class Crew:
-    """As many workers as the cluster has room for; only those that are ready get tasks.
+    """As many workers as fit the cluster; only ready workers get tasks.
 
-    A worker that waits for room delays nothing, and machines that join later get workers, too.
+    A worker that waits for resources delays nothing, and machines that join later also get workers.
     """
 
     def __init__(self, cluster: Cluster, make: Make, device: str | None) -> None:
         cluster.placement(device)  # raises at once if there is no such device
         self._cluster, self._make, self._device = cluster, make, device
-        self.starting: dict[Any, Any] = {}  # by the reference that resolves when it is ready
+        self.starting: dict[Any, Any] = {}  # by the reference that resolves when the worker is ready
         self.ready: set[Any] = set()
-        self.free: deque[Any] = deque()  # ready workers, once per task that they can take
+        self.free: deque[Any] = deque()  # ready workers, once per task that they can accept
         self._failed = 0
         self._next_look = 0.0
-        self._waits_since: float | None = None  # for the first worker to get ready
+        self._waits_since: float | None = None  # for the first worker to become ready
 
     def look(self) -> None:
-        """Start workers if there is room for more; raises UserError if none becomes ready."""
+        """Start workers if more fit; raises UserError if none becomes ready."""
         now = time.monotonic()
         if self.ready:
             self._waits_since = None
         elif self._waits_since is None:
             self._waits_since = now
         elif now > self._waits_since + SECONDS_TO_START:
-            self._waits_since = None  # the next attempt waits as long
+            self._waits_since = None  # the next attempt waits again
             raise UserError(
                 f"no worker became ready on the Ray cluster within {SECONDS_TO_START:.0f} s; check with `ray status` "
                 "whether others use its cores, and try again"
@@ -89,11 +89,11 @@ class Crew:
 
     @property
     def window(self) -> int:
-        """The number of unfinished tasks, counted from the next result on; it bounds the memory."""
+        """The largest number of unfinished tasks, which bounds the memory."""
         return WINDOW_PER_WORKER * max(1, len(self.ready))
 
     def wait(self, running: Collection[Any]) -> list[Any]:
-        """Return references among `running` whose results are there; workers that became ready meanwhile are added."""
+        """Return the finished references among `running`; also adds workers that became ready."""
         expected = [*running, *self.starting]
         if not expected:
             time.sleep(SECONDS_TO_WAIT)
@@ -105,7 +105,7 @@ class Crew:
         return [answer for answer in come if answer in running]
 
     def _welcome(self, answer: Any) -> None:
-        """Add a worker that became ready, or find out why it did not."""
+        """Add a worker that became ready, or raise the reason why it did not."""
         worker = self.starting.pop(answer)
         try:
             receive(answer)
@@ -121,7 +121,7 @@ class Crew:
             self.free.extend([worker] * TASKS_PER_WORKER)
 
     def dismiss(self, worker: Any) -> None:
-        """Drop a lost worker; the next `look`, which is due now, starts another."""
+        """Drop a lost worker; the next `look` starts another at once."""
         if worker in self.ready:
             self.ready.remove(worker)
             self.free = deque(other for other in self.free if other != worker)
@@ -140,7 +140,7 @@ class Crew:
 
 
 def receive(answer: Any) -> Any:
-    """Return the result of a worker; raises its UserError, or WorkerLostError if there is no result any more."""
+    """Return the result of a worker; raises its UserError, or WorkerLostError if the result is lost."""
     ray = load_ray()
     try:
         return ray.get(answer, timeout=SECONDS_TO_FETCH)

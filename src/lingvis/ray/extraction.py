@@ -19,7 +19,7 @@ Outcome = FeatureSet | BrokenPicture
 
 
 class ClusterEncoder:
-    """Encodes like a given encoder, on other machines or in other processes of this one."""
+    """Encodes like a given encoder, on a cluster."""
 
     def __init__(self, cluster: Cluster, encoder: PictureEncoder, *, device: str | None = None) -> None:
         self.dim, self.preprocessing = encoder.dim, encoder.preprocessing
@@ -29,7 +29,7 @@ class ClusterEncoder:
         self._pool: WorkerPool[list[PictureFile]] = WorkerPool(cluster, loader, device=device)
 
     def batches(self, files: Sequence[PictureFile], *, batch_size: int) -> Iterator[list[Outcome]]:
-        """Encode in order, `batch_size` pictures at a time; a picture that cannot be read gives its error."""
+        """Encode in order, `batch_size` pictures at a time; an unreadable picture yields its error."""
         done = each_batch(self._pool, files, batch_size, batch_size=batch_size, path=lambda f: str(f.path))
         for _, results in done:
             yield results
@@ -57,7 +57,7 @@ class BackboneLoader:
         )
         if (encoder.dim, encoder.preprocessing) != (self.dim, self.preprocessing):
             raise UserError(
-                f"backbone {self.backbone} on {socket.gethostname()} has another version than here; install the same "
+                f"backbone {self.backbone} on {socket.gethostname()} differs from the version here; install the same "
                 "packages on all machines of the cluster"
             )
 

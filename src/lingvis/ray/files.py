@@ -1,4 +1,4 @@
-"""Batches of picture files as tasks; a file that only the worker cannot read is an error at once."""
+"""Batches of picture files as tasks; a file that only the worker cannot read raises at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class WorkerReply(Generic[R]):
-    """The outcomes of the files of a batch, and those that the machine could not read at all."""
+    """The outcomes of the files of a batch, and the files that the worker's machine could not read."""
 
     results: list[R]
     host: str
@@ -50,5 +50,5 @@ def each_batch(
     except FatalTaskError as fatal:
         raise UserError(
             f"Ray's workers died repeatedly at the {len(fatal.task)} pictures from {path(fatal.task[0])} to "
-            f"{path(fatal.task[-1])}; check whether memory is short, or move them away (work so far is kept)"
+            f"{path(fatal.task[-1])}; check the memory, or move these pictures elsewhere (finished work is kept)"
         ) from fatal

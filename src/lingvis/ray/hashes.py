@@ -8,7 +8,7 @@ import numpy as np
 
 
 class HashSet:
-    """Membership by the first 8 of 32 bytes per hash; an unknown hash may count as a member, a known one always does."""
+    """Membership by the first 8 of 32 bytes per hash; false positives are possible, false negatives are not."""
 
     def __init__(self, hashes: Collection[str]) -> None:
         self._first = np.sort(np.fromiter((int(hash[:16], 16) for hash in hashes), np.uint64, len(hashes)))

@@ -18,7 +18,7 @@ from lingvis.ray.pool import WorkerPool
 
 
 class ClusterWorkers:
-    """The workers of an indexer, on other machines or in other processes of this one."""
+    """The workers of an indexer, on a cluster."""
 
     def __init__(self, cluster: Cluster, header: Header, *, device: str | None = None) -> None:
         self._pool: WorkerPool[list[ScannedFile]] = WorkerPool(cluster, ModelLoader(header), device=device)
@@ -38,17 +38,17 @@ class ClusterWorkers:
 
 @dataclass(frozen=True, slots=True)
 class ModelLoader:
-    """Loads the model on a worker, from its folder; the pictures must have the same paths there, too."""
+    """Loads the model on a worker, from its folder; model and pictures must have the same paths there."""
 
     header: Header
 
     def __call__(
         self, threads: int, device: str
     ) -> Callable[[list[ScannedFile], HashSet], WorkerReply[Outcome]]:
-        """Return the function that a worker runs per batch of files, given the contents that need no encoding."""
+        """Return the function that a worker runs per batch of files, given the hashes of stored contents."""
         import torch
 
-        from lingvis.collection.binding import ImageSide, describe
+        from lingvis.collection.binding import ImageEmbedder, describe
         from lingvis.model.embedder import Embedder
 
         torch.set_num_threads(threads)
@@ -60,8 +60,10 @@ class ModelLoader:
             )
         embedder = Embedder.load(run, device=device)
         if describe(embedder, run).image_fingerprint != self.header.image_fingerprint:
-            raise UserError(f"the model at {run} on {host} differs from the one here; copy it there")
-        workers = LocalWorkers(ImageSide(embedder), threads=threads)
+            raise UserError(
+                f"the model at {run} on {host} differs from the one on this machine; copy it there"
+            )
+        workers = LocalWorkers(ImageEmbedder(embedder), threads=threads)
 
         def work(files: list[ScannedFile], seen: HashSet) -> WorkerReply[Outcome]:
             (batch,) = workers.batches(files, batch_size=len(files), seen=seen)

@@ -33,7 +33,7 @@ class Job(Generic[T]):
 
 
 class WorkerPool(Generic[T]):
-    """Keeps its workers between calls of `map`; they end with the cluster, or when `map` is interrupted."""
+    """Workers that stay between calls of `map`; they end with the cluster, or when `map` is interrupted."""
 
     def __init__(self, cluster: Cluster, make: Make, *, device: str | None = None) -> None:
         self._crew = Crew(cluster, make, device)
@@ -77,12 +77,12 @@ class WorkerPool(Generic[T]):
                     yield done.pop(turn)
                     turn += 1
         finally:
-            if running:  # interrupted: nobody needs these results any more
+            if running:  # interrupted: the results are no longer needed
                 crew.disband()
 
 
 def _lost(running: dict[Any, tuple[Job[T], Any]], worker: Any) -> list[Job[T]]:
-    """Take back the tasks of a lost worker; it died at the first, if at any."""
+    """Remove and return the tasks of a lost worker; it died at the first, if at any."""
     answers = [answer for answer, (_, other) in running.items() if other == worker]
     jobs = [running.pop(answer)[0] for answer in answers]
     jobs[0].tries += 1

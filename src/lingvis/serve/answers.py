@@ -1,4 +1,4 @@
-"""The answers of the API, as its OpenAPI document describes them."""
+"""The answers of the API, for its OpenAPI document."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class CollectionAnswer(BaseModel):
 
 
 class ItemAnswer(BaseModel):
-    """A picture; date: when it was taken, else when its file was changed; note: the caption beside it."""
+    """A picture; date: when it was taken or, if unknown, when its file was changed; note: its caption."""
 
     id: str
     path: str
@@ -96,12 +96,12 @@ class ItemAnswer(BaseModel):
 
     @classmethod
     def of(cls, info: PictureInfo) -> Self:
-        """Return what is stored about a picture."""
+        """Return the record of a picture."""
         return cls(**info.to_json())
 
 
 class HitAnswer(ItemAnswer):
-    """A result; rank: from 1 on over all pages; score: the cosine."""
+    """A result; rank: from 1, over all pages; score: the cosine."""
 
     rank: int
     score: float
@@ -130,6 +130,6 @@ class SimilarAnswer(BaseModel):
 
 
 class SearchAnswer(SimilarAnswer):
-    """A page of results, and the texts as they were understood."""
+    """A page of results, and the texts with their languages."""
 
     queries: list[QueryAnswer]

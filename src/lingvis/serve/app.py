@@ -26,7 +26,7 @@ DEFAULTS = ServerSettings()
 
 
 def create_app(collection: Collection, settings: ServerSettings = DEFAULTS) -> FastAPI:
-    """Return a collection as a web application.
+    """Make the web application of a collection.
 
     Its model is loaded by the first query, or by `app.state.server.engine.warm()`.
     """
@@ -51,7 +51,7 @@ def create_app(collection: Collection, settings: ServerSettings = DEFAULTS) -> F
         app.include_router(part.router)
     add_page(app)
     add_error_handlers(app)
-    # The last one added is the first that a request passes.
+    # Requests pass the middleware that was added last first.
     app.add_middleware(Gate, hosts=settings.hosts, requests=settings.requests)
     app.add_middleware(ErrorMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=server.metrics)

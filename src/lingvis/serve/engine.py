@@ -20,7 +20,7 @@ from lingvis.serve.queries import Filters, PictureQuery, SearchQuery
 
 T = TypeVar("T")
 log = logging.getLogger("lingvis.serve")
-FRESH = 1.0  # seconds that the numbers of a collection are kept: counting reads all rows
+FRESH = 1.0  # seconds for which numbers of a collection are cached: counting reads all rows
 LATER = {"Retry-After": "5"}
 
 
@@ -32,7 +32,7 @@ class SearchEngine:
         self._counted: tuple[float, Collection, Statistics] | None = None
 
     def warm(self) -> None:
-        """Load all that the first query would wait for."""
+        """Load everything that the first query would wait for."""
         prepare(self._live.current)
 
     def search(
@@ -58,7 +58,7 @@ class SearchEngine:
         return self._ask(find)
 
     def similar(self, id: str, filters: Filters) -> list[Hit]:
-        """Return pictures like one of the collection."""
+        """Return pictures similar to one of the collection."""
         self.info(id)
         return self._ask(
             lambda collection: collection.similar(
@@ -67,7 +67,7 @@ class SearchEngine:
         )
 
     def info(self, id: str) -> PictureInfo:
-        """Return what is stored about one picture."""
+        """Return the record of one picture."""
         return _existing(self._ask(lambda collection: collection.info(id)))
 
     def thumbnail(self, id: str) -> bytes:
@@ -110,7 +110,7 @@ def prepare(collection: Collection) -> None:
     Image.new("RGB", (1, 1)).save(dot, "PNG")
     try:
         collection.encode(image=dot)
-    except UserError as error:  # its packages may be missing on a server that is searched by words only
+    except UserError as error:  # packages for pictures may be missing on a server for queries by words only
         log.warning("image queries are unavailable: %s", error)
 
 

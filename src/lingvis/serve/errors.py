@@ -16,9 +16,9 @@ from lingvis.errors import UserError
 from lingvis.strict import explain, shortened
 
 log = logging.getLogger("lingvis.serve")
-ROUTING = {  # the framework itself says only a word or two
-    404: "there is nothing at this address; /openapi.json lists what there is",
-    405: "this address does not allow that method; /openapi.json lists what it allows",
+ROUTING = {  # the framework's messages are too short
+    404: "there is nothing at this address; /openapi.json lists all addresses",
+    405: "this address does not allow this method; /openapi.json lists the allowed ones",
 }
 
 
@@ -49,7 +49,7 @@ class ErrorMiddleware:
             if scope["type"] != "http" or started:
                 raise
             log.exception("%s %s failed", scope["method"], scope["path"])
-            answer = JSONResponse({"error": "the server failed; its log says why"}, 500)
+            answer = JSONResponse({"error": "the server failed; see its log"}, 500)
             await answer(scope, receive, send)
 
 
@@ -57,7 +57,7 @@ def sentence_of(problem: Any) -> str:
     """Turn a pydantic error into a sentence: which parameter, what is wrong, what was got."""
     name = next((part for part in reversed(problem["loc"]) if isinstance(part, str)), "request")
     if problem["type"] == "extra_forbidden":
-        return f"unknown parameter {shortened(name)}; /openapi.json lists the known ones"
+        return f"unknown parameter {shortened(name)}; /openapi.json lists the allowed ones"
     return explain(problem, where=f"parameter {name}")
 
 

@@ -24,7 +24,7 @@ SIDE, QUALITY = 4096, 90  # of a picture in a format that browsers do not show
 
 @dataclass(frozen=True, slots=True)
 class OpenPicture:
-    """An open file, with its size when it was opened; mark: changes when the file does."""
+    """An open file with its size; mark: an identifier that changes with the file."""
 
     file: BinaryIO
     size: int
@@ -32,9 +32,9 @@ class OpenPicture:
 
 
 def open_file(info: PictureInfo) -> OpenPicture | None:
-    """Open the picture at the stored path; None if it is gone, or if it or a folder above it was replaced by a link."""
+    """Open the picture at the stored path; None if it is gone, or if the file or a folder above it is now a link."""
     try:
-        # Not blocking, because opening a pipe would wait for its other end.
+        # Non-blocking, because opening a pipe would wait for its other end.
         handle = os.open(info.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError):
         return None
@@ -59,7 +59,7 @@ def open_file(info: PictureInfo) -> OpenPicture | None:
 
 
 def _alike(actual: str, stored: str) -> bool:
-    """Return whether browsers get the same type for both: a file of several JPEG pictures (MPO) is stored as a JPEG."""
+    """Return whether both formats have the same type for browsers: several JPEG pictures in a file (MPO) count as JPEG."""
     return SHOWN.get(actual, actual) == SHOWN.get(stored, stored)
 
 

@@ -18,7 +18,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Metrics:
-    """The metrics of one server; each has its own registry, so that several servers in one process do not mix."""
+    """The metrics of one server, with a separate registry, so that several servers in one process do not mix."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -40,7 +40,9 @@ class Metrics:
             registry=self._registry,
         )
         self.refused = Counter(
-            "lingvis_busy", "Requests refused with 429, since too many waited.", registry=self._registry
+            "lingvis_busy",
+            "Requests rejected with 429 because too many were waiting.",
+            registry=self._registry,
         )
         self.pictures = Gauge("lingvis_pictures", "Pictures in the collection.", registry=self._registry)
 

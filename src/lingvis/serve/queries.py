@@ -25,13 +25,13 @@ Moment = Annotated[str, Field(max_length=40, examples=["2024-05-01", "2024-05-01
 
 
 class Filters(BaseModel):
-    """Which pictures a search may return, and which page of them."""
+    """Which pictures a search may return, and which page."""
 
     model_config = ConfigDict(extra="forbid")
 
     k: int = Field(10, ge=1, le=RESULTS, description="Number of results.")
     offset: int = Field(0, ge=0, le=OFFSET, description="Results to skip: the next page.")
-    folder: Text | None = Field(None, description="Only pictures at any depth of this folder.")
+    folder: Text | None = Field(None, description="Only pictures in this folder, at any depth.")
     after: Moment | None = Field(None, description="Only pictures from this date on.")
     before: Moment | None = Field(None, description="Only pictures up to this date, a whole day included.")
     min_size: Bytes | None = Field(None, description="Only files of at least this many bytes.")
@@ -76,7 +76,7 @@ class SearchQuery(Filters):
     q: list[str] = Field(
         [],
         max_length=QUERIES,
-        description=f"What to look for, {QUERY_CHARACTERS} characters at most; several find pictures that fit all.",
+        description=f"What to look for, {QUERY_CHARACTERS} characters at most; several find pictures that fit all of them.",
     )
     lang: Annotated[str, StringConstraints(max_length=40)] | None = Field(
         None, description="Language of the words; detected by default."

@@ -1,4 +1,4 @@
-"""A server process: the address is reserved, the model is loaded, then the port opens."""
+"""A server process: reserve the address, load the model, then open the port."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def serve(
     token: str | None = None,
     no_auth: bool = False,
 ) -> None:
-    """Answer until Ctrl-C; a host that others can reach needs a token, or `no_auth`."""
+    """Serve until Ctrl-C; a host that others can reach needs a token, or `no_auth`."""
     _check_token(token, no_auth=no_auth)
     listener = _bind(host, port)
     with listener:
@@ -50,7 +50,7 @@ def serve(
 
 
 def configure(app: FastAPI) -> uvicorn.Config:
-    """Return the configuration of uvicorn: slow clients are cut off, and no header names the server."""
+    """Return the configuration of uvicorn: slow clients are disconnected, and no header names the server."""
     import uvicorn
 
     from lingvis.serve.limits.protocol import HEAD_BYTES, LimitedProtocol
@@ -89,7 +89,7 @@ def _run(collection: Collection, settings: ServerSettings, listener: socket.sock
         listener.listen(config.backlog)
     except OSError as error:
         raise _taken(host, listener.getsockname()[1]) from error
-    # Clients that connect from here on wait in the queue of the system until the loop runs.
+    # From now on, clients that connect wait in the system's queue until the loop runs.
     print(
         f"{collection.address} is at http://{host}:{listener.getsockname()[1]}/ (Ctrl-C ends it)", flush=True
     )
@@ -107,9 +107,7 @@ def _bind(host: str, port: int) -> socket.socket:
             host or "?", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except (OSError, UnicodeError) as error:
-        raise UserError(
-            f"host {host!r} is not known; use 127.0.0.1, or an address of this machine"
-        ) from error
+        raise UserError(f"unknown host {host!r}; use 127.0.0.1, or an address of this machine") from error
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

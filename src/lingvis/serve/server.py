@@ -1,4 +1,4 @@
-"""All that requests need, in one place."""
+"""The shared state of all requests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from lingvis.serve.limits.workers import WorkerThreads
 from lingvis.serve.metrics import Metrics
 from lingvis.serve.settings import ServerSettings
 
-READING, READS_WAITING = 4, 400  # a page asks for all its thumbnails at once
+READING, READS_WAITING = 4, 400  # a page requests all its thumbnails at once
 CONVERSIONS_WAITING = 16
 
 
 class Server:
-    """Searches, reads and conversions have their own threads, so that none waits for the others.
+    """Searches, reads and conversions have separate threads, so that none waits for the others.
 
     Conversions run one by one: each may need hundreds of megabytes.
     """

@@ -14,11 +14,11 @@ OFFSET = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """token: None lets everybody in; hosts: names that the Host header may hold, None: any.
+    """token: None for access without a token; hosts: names allowed in the Host header, None: any.
 
     upload_bytes, pixels: of a picture in a query; seconds: for an answer; upload_seconds: for sending a picture;
-    searching: searches at the same time; waiting: searches that wait for their turn; uploading: pictures that are
-    received or searched with at the same time; requests: of any kind at the same time. Further ones get 429.
+    searching: concurrent searches; waiting: queued searches; uploading: concurrent queries with a picture;
+    requests: concurrent requests of any kind. Further requests get 429.
     """
 
     token: str | None = None

@@ -41,9 +41,9 @@ def _start(recipe: Recipe, *, fitted: bool) -> list[str]:
     """Checksums of the start model of a run and of the dictionary that fits its map."""
     if not recipe.start.run:
         if recipe.start.parts or fitted:
-            wanted = ", ".join(recipe.start.parts) or "the words that text.words.map leads to"
+            copied = ", ".join(recipe.start.parts) or "the words that text.words.map leads to"
             raise UserError(
-                f"recipe {recipe.name} takes {wanted} from another model, but start.run names none; "
+                f"recipe {recipe.name} takes {copied} from another model, but start.run names none; "
                 "train one with recipe translator_fs and add start.run=FOLDER"
             )
         return []

@@ -24,7 +24,7 @@ def add_language(
     device: Device = None,
     json: Json = False,
 ) -> None:
-    """Add a language to a model; its image embeddings and its other languages stay the same, to the bit.
+    """Add a language to a model; image embeddings and other languages stay bitwise the same.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ def add_language(
     vectors: Path
         Word vectors of the language, a file (.vec, .bin) or DATASET/vectors/NAME; by default trained on its sentences.
     dictionary: Path
-        A dictionary between the language and --pivot, in either direction; used beside the translations.
+        A dictionary between the language and --pivot, in either direction; used in addition to the translations.
     pivot: str
-        The language of the model on the other side of the dictionary; by default the one with most translations.
+        The language of the model on the other side of the dictionary; by default the language with most translations.
     seed: int
-        Draws sentences and batches.
+        Seed of the drawn sentences and batches.
     """
     import sys
 

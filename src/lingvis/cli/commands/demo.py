@@ -32,7 +32,7 @@ def demo(
     scenes: int
         Number of pictures; fewer are faster, and the model learns less.
     serve: bool
-        Show the search page at a local address until Ctrl-C; --no-serve starts a server, checks it and ends.
+        Show the search page at a local address until Ctrl-C; --no-serve starts a server, checks it and stops it.
     """
     from lingvis.cli.output import print_json
     from lingvis.collection.collection import Collection
@@ -55,12 +55,12 @@ def demo(
 
         show(Collection.open(out / COLLECTION), port=_port())
     elif not json:
-        print(f"\nchecked through its own server: {', '.join(report.checked)}")
+        print(f"\nchecked through a server: {', '.join(report.checked)}")
 
 
 def _print_queries(report: DemoReport) -> None:
     print(f"\nqueries to {report.collection['pictures']} scenes that the model was not trained on, with")
-    print("rank, score, picture and caption of the best results (the search sees the pictures alone)")
+    print("rank, score, picture and caption of the best results (the search uses only the pictures)")
     for query in report.questions:
         lang, detected = query["lang"], query["detected"]
         print(f"\n{lang}  {query['text']}" + (f"  (detected as {detected})" if detected != lang else ""))
@@ -69,7 +69,7 @@ def _print_queries(report: DemoReport) -> None:
 
 
 def _port() -> int:
-    """Return the usual port, or 0 for any free one if it is in use."""
+    """Return the default port, or 0 (any free port) if it is in use."""
     import socket
 
     with socket.socket() as probe:

@@ -34,11 +34,11 @@ def evaluate(
     Parameters
     ----------
     split: str
-        train, val or test; by default the protocol's own.
+        train, val or test; by default the first of the protocol.
     with_: list[Path]
         Another model folder, to measure the ensemble by mean similarity; may be given several times.
     consistency: str
-        Score every query together with its translations: by their mean, or as learned on split val.
+        Score every query together with its translations: by their mean, or by weights learned on split val.
     save_consistency: bool
         Store the result of --consistency learned in the model folder, for `search --consistency learned`.
     translate_to: str

@@ -109,7 +109,7 @@ def detect(
     batch_size: int
         Pictures per pass of the detector.
     name: str
-        Name of the folder below detections/; `regions` is the one that features and pseudo captions use by default.
+        Name of the folder below detections/; features and pseudo captions use `regions` by default.
     force: bool
         Replace detections that were made with other options.
     """
@@ -144,7 +144,7 @@ def join(
     force: Switch = False,
     json: Json = False,
 ) -> None:
-    """Join detections: the regions of the first, with the labels of the others beside them.
+    """Join detections: the regions of the first, with additional labels from the others.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def join(
     name: str
         Name of the folder for the result.
     wordnet: Path
-        The folder of WordNet's files: a rare label gets a general one beside it, as in "Saluki dog".
+        The folder of WordNet's files: a rare label also gets a general one, as in "Saluki dog".
     most: int
         Keep at most N regions per picture, those with the highest scores.
     force: bool
@@ -194,7 +194,7 @@ def labels(
 ) -> None:
     """Write labels/LANG.csv, tables that translate labels, for pseudo captions in other languages.
 
-    Existing lines stay as they are, so that you can correct them; new labels are added.
+    Existing lines stay unchanged, so that you can correct them; new labels are added.
 
     Parameters
     ----------

@@ -28,13 +28,13 @@ def serve(
     host: str
         Address to listen on; an address that others can reach needs a token or --no-auth.
     port: int
-        Port to listen on; 0 takes any free one.
+        Port to listen on; 0 for any free port.
     token: str
         The secret that clients must send; other users of this machine can see it here, so prefer a file.
     token_file: Path
         A file with the token; without one, the environment variable LINGVIS_TOKEN is used.
     no_auth: bool
-        Let everybody search who can reach the host, without a token.
+        Let everybody who can reach the host search, without a token.
     """
     from lingvis.collection.collection import Collection
     from lingvis.serve.run import serve as run

@@ -25,20 +25,20 @@ def suggest(
     device: Device = None,
     json: Json = False,
 ) -> None:
-    """Suggest pictures of split train to annotate next: typical ones of every kind that has no captions yet.
+    """Suggest pictures of split train to annotate next: typical pictures of every kind without captions.
 
     Parameters
     ----------
     count: int
         Number of pictures to suggest.
     features: str
-        The stored features that similarity is measured on; by default the model's, or the only ones.
+        The stored features that similarity is measured on; by default the model's features, or the only ones.
     model: Path
         Rank similar pictures by the uncertainty of this model.
     lang: str
-        Suggest pictures without captions in this language; by default those without any.
+        Suggest pictures without captions in this language; by default pictures without any captions.
     seed: int
-        Starts the grouping of the pictures.
+        Seed of the clustering.
     out: Path
         Write the names to this file, one per line, instead of printing them; for data.annotated.
     page: Path
@@ -54,7 +54,7 @@ def suggest(
     opened = Dataset.open(dataset)
     suggestions = find(opened, count, features=features, model=model, lang=lang, seed=seed, device=device)
     if suggestions.candidates < count:
-        note(f"only {suggestions.candidates} pictures are without captions; these are all of them")
+        note(f"only {suggestions.candidates} pictures have no captions; all of them are suggested")
     if out is not None:
         write_text(out, suggestions.lines())
     if page is not None:

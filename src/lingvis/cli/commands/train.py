@@ -18,7 +18,7 @@ def train(
     device: Device = None,
     json: Json = False,
 ) -> None:
-    """Train a recipe on a dataset; the model that is best on validation is written to --out.
+    """Train a recipe on a dataset; the best model on validation is written to --out.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def train(
     from lingvis.cli.output import print_json
     from lingvis.model.card import describe_sizes
     from lingvis.model.folder import CHECKPOINT
-    from lingvis.training.loop.record import Interrupted
+    from lingvis.training.loop.record import TrainingInterrupt
     from lingvis.training.run import train as run
 
     try:
         config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device).config
-    except (Interrupted, KeyboardInterrupt):
+    except (TrainingInterrupt, KeyboardInterrupt):
         stored = (out / CHECKPOINT).exists()
         advice = (
             "resume with the same command and --resume" if stored else "nothing was stored yet, start again"

@@ -41,7 +41,7 @@ def train(
     epochs: int
         Passes over the sentences; by default 3 to 15, fewer for more sentences.
     seed: int
-        Starts the training.
+        Seed of the training.
     """
     from lingvis.text.vectors.run import train as run
 
@@ -84,7 +84,7 @@ def show(dataset: DatasetFolder, /, *, json: Json = False) -> None:
     from lingvis.data.dataset import captions_file
     from lingvis.text.vectors.store import VECTORS, WordVectors, names
 
-    captions_file(dataset)  # raises if this is no dataset
+    captions_file(dataset)  # raises if this is not a dataset
     stored = [WordVectors.open(dataset / VECTORS / name) for name in names(dataset)]
     if json:
         print_json({vectors.path.name: vectors.manifest.model_dump(mode="json") for vectors in stored})
@@ -118,15 +118,15 @@ def _pairs(files: tuple[str, ...]) -> dict[str, Path]:
     return pairs
 
 
-def _print(made: VectorsResult, json: bool) -> None:
+def _print(result: VectorsResult, json: bool) -> None:
     from lingvis.cli.output import print_json
 
-    manifest = made.vectors.manifest
+    manifest = result.vectors.manifest
     if json:
-        print_json({"changed": made.changed, **manifest.model_dump(mode="json", exclude_none=True)})
+        print_json({"changed": result.changed, **manifest.model_dump(mode="json", exclude_none=True)})
         return
-    state = "written" if made.changed else "up to date; delete the folder to make it again"
-    print(f"{made.vectors.path}: {state}; {manifest.dim} dimensions")
+    state = "written" if result.changed else "up to date; delete the folder to make it again"
+    print(f"{result.vectors.path}: {state}; {manifest.dim} dimensions")
     for lang, entry in manifest.languages.items():
         without = f", {entry.missing} without a vector" if entry.missing else ""
         print(f"  {lang}: {entry.words} words{without}")

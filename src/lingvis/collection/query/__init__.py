@@ -1,0 +1,1 @@
+"""Queries: words, a picture, or both -> query vectors."""

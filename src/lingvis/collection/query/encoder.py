@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from lingvis.arrays import Floats
-from lingvis.collection.binding import ImageSide
+from lingvis.collection.binding import ImageEmbedder
 from lingvis.collection.model import CollectionModel
 from lingvis.collection.query.query import Query, QueryImage
 from lingvis.collection.query.translate import in_all_languages
@@ -16,11 +16,11 @@ from lingvis.collection.query.vectors import QueryVectors
 from lingvis.errors import UserError
 from lingvis.features.pictures import BrokenPicture, decode
 
-REMEMBERED = 1024  # sentences whose vectors are kept: a page sends the same ones again while somebody types
+REMEMBERED = 1024  # sentences whose vectors are kept: a page repeats sentences while a user types
 
 
 class QueryEncoder:
-    """Encodes queries, for any thread; each side of the model works for one thread at a time."""
+    """Encodes queries for several threads; each side of the model serves one thread at a time."""
 
     def __init__(self, model: CollectionModel) -> None:
         self._model = model
@@ -40,7 +40,7 @@ class QueryEncoder:
         return [query.lang or self._model.language_of(text) for text in query.texts]
 
     def _encode_sentence(self, text: str, query: Query) -> dict[str, Floats]:
-        """Return the vector of a sentence and those of its translations, if there is a translator, by language."""
+        """Return the vectors of a sentence and of its translations (with a translator), by language."""
         lang = self._model.language_of(text) if query.lang is None else self._model.known_language(query.lang)
         if query.translator is None:
             return {lang: self._encode_cached(text, lang)}
@@ -60,9 +60,9 @@ class QueryEncoder:
             embedder = self._model.embedder
             if isinstance(image, str | Path):
                 return embedder.encode_images([image])[0]  # type: ignore[no-any-return]
-            side = ImageSide(embedder)
+            image_embedder = ImageEmbedder(embedder)
             try:
-                decoded = decode(image, (), side.preprocessing, crops=False)
+                decoded = decode(image, (), image_embedder.preprocessing, crops=False)
             except BrokenPicture as error:
                 raise UserError(f"the picture cannot be used: {error}") from error
-            return side([decoded])[0]  # type: ignore[no-any-return]
+            return image_embedder([decoded])[0]  # type: ignore[no-any-return]

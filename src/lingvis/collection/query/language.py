@@ -1,4 +1,4 @@
-"""Detection of the language of a query, among those of a model."""
+"""Detection of the language of a query among the languages of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from lingvis.errors import UserError
 
-# Scripts, as Unicode names begin, and the languages written in them; all others, and MIXED, too, are written in Latin.
+# Scripts, by the first word of Unicode names, and their languages; all others, and also MIXED, are written in Latin.
 SCRIPTS = {
     "ARABIC": "ar ckb fa ks ku ps sd ug ur",
     "ARMENIAN": "hy",
@@ -42,15 +42,15 @@ SCRIPTS = {
 }
 MIXED = {"kk", "ku", "sr"}
 KANA = {"HIRAGANA", "KATAKANA"}
-CHINESE = {"wuu", "yue", "zh"}  # a sentence of Chinese characters alone is hardly ever Japanese or Korean
+CHINESE = {"wuu", "yue", "zh"}  # a sentence with only Chinese characters is rarely Japanese or Korean
 
 
 class LanguageDetector:
-    """Detects by the script, and if several languages share it, by py3langid among these."""
+    """Detects the language by the script; if several languages share it, by py3langid among these."""
 
     def __init__(self, languages: Sequence[str]) -> None:
         self.languages = list(languages)
-        # zh-Hans and pt-BR are zh and pt to the detector, which means the first of the model's languages of that name.
+        # The detector knows zh and pt, not zh-Hans and pt-BR: they mean the model's first language with this prefix.
         self._names = {_base(lang): lang for lang in reversed(self.languages)}
         self._written: dict[str, set[str]] = {
             script: set(listed.split()) for script, listed in SCRIPTS.items()
@@ -63,7 +63,7 @@ class LanguageDetector:
             self._identifier.set_languages(sorted(set(self._names) & set(self._identifier.labels)))
 
     def __call__(self, text: str) -> str:
-        """Return the likeliest language; the model's first one if nothing points to any."""
+        """Return the most likely language; the model's first language if nothing is detected."""
         script = _script(text)
         names = set(self._names) & self._written.get(script, set())
         if script == "CJK" and names & CHINESE:
@@ -85,7 +85,7 @@ def _base(lang: str) -> str:
 
 
 def _script(text: str) -> str:
-    """Return the script of most letters; one kana among Chinese characters makes it Japanese."""
+    """Return the script of most letters; one kana among Chinese characters means Japanese."""
     counts = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
     most = [script for script, _ in counts.most_common(1)]
     kana = KANA & counts.keys()

@@ -17,7 +17,7 @@ QueryImage = str | Path | BinaryIO
 class Query:
     """Sentences, a picture, or both.
 
-    image: a path, or a file that is open for reading; weight: share of the sentences if there is a picture, too; lang:
+    image: a path, or a file that is open for reading; weight: share of the sentences if there is also a picture; lang:
     language of the sentences, None to detect it; translator: adds the sentences in the model's other languages.
     """
 
@@ -33,7 +33,7 @@ class Query:
         return any(text.strip() for text in self.texts)
 
     def check(self) -> None:
-        """Reject a query that says nothing."""
+        """Raise for an empty query or an invalid weight."""
         if not 0 <= self.weight <= 1:
             raise UserError(
                 f"weight must be between 0 (the picture alone) and 1 (the words alone), got {self.weight}"

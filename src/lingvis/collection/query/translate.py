@@ -1,4 +1,4 @@
-"""A query in the other languages of a model, so that all of them are searched with at once (CLC-A)."""
+"""A query in the other languages of a model, so that all languages are searched at once (CLC-A)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lingvis.text.translators.contract import Translator
 def in_all_languages(
     text: str, lang: str, languages: Sequence[str], translator: Translator
 ) -> dict[str, str]:
-    """Return a sentence by language: as it is, and in every other language that the translator offers.
+    """Return a sentence by language: the original, and every translation that the translator offers.
 
-    If the translator offers none of them, its own error is raised.
+    If the translator offers none, its error is raised.
     """
     by_language = {lang: text}
     problem: UserError | None = None

@@ -15,8 +15,8 @@ from lingvis.arrays import Floats
 class QueryVectors:
     """The vectors of sentences, a picture, or both.
 
-    sentences: per sentence its vectors [dim] by language, its own language first, then those of its translations;
-    weight: share of the sentences if there is a picture, too.
+    sentences: per sentence the vectors [dim] by language, the original first, then translations; weight: share of
+    the sentences if there is also a picture.
     """
 
     sentences: Sequence[Mapping[str, Floats]]
@@ -29,9 +29,9 @@ class QueryVectors:
         return self._joined([_mean(sentence) for sentence in self.sentences])
 
     def by_language(self, languages: Sequence[str]) -> dict[str, Floats]:
-        """Return one vector of unit length for each of these languages that a sentence has.
+        """Return one vector of unit length per language that occurs in a sentence.
 
-        A sentence that lacks a language counts there with its mean; a picture counts equally in all languages.
+        A sentence without a language is represented there by its mean; a picture counts equally in all languages.
         """
         return {
             lang: self._joined(

@@ -1,0 +1,1 @@
+"""Re-ranking: the first hits of a search -> the same hits in a new order."""

@@ -1,4 +1,4 @@
-"""The interface of re-rankers: they put the first results of a search into another order."""
+"""The interface of re-rankers, which reorder the first results of a search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Thumbnail = Callable[[str], bytes | None]  # by the id of a picture
 
 @dataclass(frozen=True, slots=True)
 class RerankContext:
-    """All that a re-ranker may use besides the hits.
+    """The inputs of a re-ranker besides the hits.
 
     langs: the language of each sentence of the query; thumbnail: by id; embeddings: by ids, of the pictures or captions
     that were searched.
@@ -31,10 +31,10 @@ class RerankContext:
 
 
 class Reranker(ABC):
-    """Orders results within blocks, so that each picture has one place whatever the page.
+    """Orders results within blocks, so that the place of a picture does not depend on the page size.
 
-    block: number of hits that are ordered together; first_only: only the first block is ordered, the others stay as
-    they were found.
+    block: number of hits that are ordered together; first_only: order only the first block, keep the
+    others.
     """
 
     block: int
@@ -49,7 +49,7 @@ class Reranker(ABC):
         """Return the hits of one block in their new order, with new scores; hits may be left out."""
 
     def page(self, find: Find, context: RerankContext, *, k: int, offset: int) -> list[Hit]:
-        """Return the page of results from place `offset` on, in the new order."""
+        """Return the page of results that starts at `offset`, in the new order."""
         check_page(k, offset)
         size = self.block
         if self.first_only:

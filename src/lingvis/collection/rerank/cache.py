@@ -1,4 +1,4 @@
-"""Vectors of pictures that a re-ranking model has computed: in memory, and in a folder if there is one."""
+"""A cache of picture vectors of a re-ranking model: in memory, and optionally in a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REMEMBERED = 1000  # pictures kept in memory: 100 MB of 49 x 1024 values each
 
 
 class PictureCache:
-    """Vectors of pictures by the hash of their content, so that none becomes stale.
+    """Vectors of pictures by the hash of their content, so that entries never become stale.
 
     folder: one per model; it may be deleted at any time. A file that cannot be read or written is ignored: the vectors
     are computed again.
@@ -32,7 +32,7 @@ class PictureCache:
         return self.get(hash) is not None
 
     def get(self, hash: str) -> Half | None:
-        """Return the vectors of a content; None if they are not known."""
+        """Return the vectors of a content; None if they are not cached."""
         with self._lock:
             if hash not in self._kept and self._folder is not None:
                 with contextlib.suppress(OSError, ValueError, EOFError):

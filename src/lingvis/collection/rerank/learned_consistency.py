@@ -1,7 +1,7 @@
 """Re-ranking by learned cross-lingual consistency (CLC-C): a perceptron over the scores of a query in each language.
 
 No vector has that score, so no index can find its best results. Pictures are found by the mean of the languages (CLC-A)
-instead, and of that order the first 200 are ordered by the perceptron, then the next 200, and so on. Burns et al. 2020.
+instead, and the perceptron reorders the first 200, then the next 200, and so on. Burns et al. 2020.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lingvis.evaluation.clc.learned import LearnedConsistency
 
 
 def check_consistency(consistency: str, query: Query) -> None:
-    """Reject a consistency that is unknown, or that has no translations to compare."""
+    """Raise for an unknown consistency, or for a learned one without a translator."""
     if consistency not in METHODS:
         raise UserError(f"unknown consistency {consistency!r}; choose one of: {choices(METHODS)}")
     if consistency == "learned" and query.translator is None:
@@ -28,7 +28,7 @@ def check_consistency(consistency: str, query: Query) -> None:
 
 
 class LearnedConsistencyReranker(Reranker):
-    """Orders pictures by what was learned for their model."""
+    """Orders pictures by the learned consistency of their model."""
 
     block = 200
     first_only = False
@@ -37,7 +37,7 @@ class LearnedConsistencyReranker(Reranker):
         self._learned = learned
 
     def check(self, query: Query, langs: Sequence[str], *, captions: bool) -> None:
-        """Raise UserError for a query without words, or in a language that nothing was learned for."""
+        """Raise UserError for a query without words, or in a language outside the learned consistency."""
         if not langs:
             raise UserError("consistency learned compares languages, and there are no words; give some")
         unknown = set(langs) - set(self._learned.languages)

@@ -1,4 +1,4 @@
-"""The vectors of pictures for a model that re-ranks: of the files as they are now."""
+"""Vectors of pictures for a re-ranking model, from the current files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from lingvis.collection.binding import ImageSide, image_fingerprint
+from lingvis.collection.binding import ImageEmbedder, image_fingerprint
 from lingvis.collection.rerank.base import Thumbnail
 from lingvis.collection.rerank.cache import Half, PictureCache
 from lingvis.collection.stores.records import Hit
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, UnreadPicture, read_picture
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.pictures import BrokenPicture, Decoded, decode
+from lingvis.features.pictures import BrokenPicture, DecodedPicture, decode
 from lingvis.features.prefetch import prefetch
 from lingvis.model.embedder import Embedder
 
@@ -31,25 +31,25 @@ class PictureVectors:
     def __init__(self, embedder: Embedder, cache: Path | None) -> None:
         self._embedder = embedder
         self._cache = PictureCache(cache / image_fingerprint(embedder)[:16] if cache is not None else None)
-        self._side: ImageSide | None = None
+        self._image_embedder: ImageEmbedder | None = None
 
     def __call__(self, hits: Sequence[Hit], thumbnail: Thumbnail) -> tuple[dict[str, Half], int]:
         """Return float16 vectors by the id of the hit, and the number of pictures that had to be computed.
 
-        thumbnail: by id, used if the file cannot be read any more; a picture with neither has no vectors.
+        thumbnail: by id, used if the file can no longer be read; a picture with neither has no vectors.
         """
         vectors = {hit.id: cached for hit in hits if (cached := self._unchanged(hit)) is not None}
         missing = [hit for hit in hits if hit.id not in vectors]
         if not missing:
             return vectors, 0
-        side = self._side = self._side or ImageSide(self._embedder)
+        image_embedder = self._image_embedder = self._image_embedder or ImageEmbedder(self._embedder)
         computed = 0
-        read = partial(self._read, preprocessing=side.preprocessing)
+        read = partial(self._read, preprocessing=image_embedder.preprocessing)
         for batch in prefetch(read, missing, batch_size=BATCH):
-            fresh: list[tuple[str, str, Decoded]] = []
+            fresh: list[tuple[str, str, DecodedPicture]] = []
             for hit, result in batch:
                 hash, decoded = (
-                    _decode(thumbnail(hit.id), side)
+                    _decode(thumbnail(hit.id), image_embedder)
                     if isinstance(result, BrokenPicture)
                     else _content(result)
                 )
@@ -58,7 +58,7 @@ class PictureVectors:
                     vectors[hit.id] = cached
                 elif decoded is not None:
                     fresh.append((hit.id, hash, decoded))
-            encoded = side([decoded for _, _, decoded in fresh]).astype(np.float16)
+            encoded = image_embedder([decoded for _, _, decoded in fresh]).astype(np.float16)
             for (id, hash, _), vector in zip(fresh, encoded, strict=True):
                 self._cache.put(hash, vector)
                 vectors[id] = vector
@@ -83,18 +83,18 @@ class PictureVectors:
         return read_picture(file, preprocessing, self._cache.__contains__)
 
 
-def _content(result: DecodedFile | DuplicateContent) -> tuple[str, Decoded | None]:
+def _content(result: DecodedFile | DuplicateContent) -> tuple[str, DecodedPicture | None]:
     return (
         (result.hash, None) if isinstance(result, DuplicateContent) else (result.facts.hash, result.decoded)
     )
 
 
-def _decode(thumbnail: bytes | None, side: ImageSide) -> tuple[str, Decoded | None]:
-    """Decode a thumbnail; it has its own hash, because its vectors differ a little from those of the picture."""
+def _decode(thumbnail: bytes | None, image_embedder: ImageEmbedder) -> tuple[str, DecodedPicture | None]:
+    """Decode a thumbnail; its hash is separate, because its vectors differ slightly from the picture's."""
     if thumbnail is None:
         return "", None
     try:
-        decoded = decode(io.BytesIO(thumbnail), (), side.preprocessing, crops=False)
-    except BrokenPicture:  # damaged, too
+        decoded = decode(io.BytesIO(thumbnail), (), image_embedder.preprocessing, crops=False)
+    except BrokenPicture:  # also damaged
         return "", None
     return hashlib.sha256(thumbnail).hexdigest(), decoded

@@ -1,4 +1,4 @@
-"""Re-ranking by a second model, for instance one that no index can serve."""
+"""Re-ranking by a second model, for instance one that no index supports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lingvis.model.embedder import Embedder
 class Effort:
     """The work of one query.
 
-    pictures: those that were re-ranked; computed: those whose vectors were not in the cache. picture_seconds: time for
+    pictures: number re-ranked; computed: number whose vectors were not in the cache. picture_seconds: time for
     the vectors of the pictures; score_seconds: time for encoding the words and comparing.
     """
 
@@ -36,7 +36,7 @@ class Effort:
 class SecondModel(Reranker):
     """A model that scores pictures against words: `photos.search("ein Hund", rerank=SecondModel.load("runs/scan"))`.
 
-    Several threads may use it; they are served one after the other. effort: the work of the last query.
+    Several threads may use it, one at a time. effort: the work of the last query.
     """
 
     block = 100
@@ -57,29 +57,29 @@ class SecondModel(Reranker):
     def load(
         cls, run: Path | str, *, cache: Path | str | None = None, device: str | None = None
     ) -> SecondModel:
-        """Load the model in a folder; cache: a folder that keeps its vectors of pictures for later processes."""
+        """Load the model in a folder; cache: a folder that stores picture vectors for later processes."""
         return cls(Embedder.load(run, device=device), cache=Path(cache) if cache is not None else None)
 
     def check(self, query: Query, langs: Sequence[str], *, captions: bool) -> None:
-        """Raise UserError unless the query is words in the model's languages, compared with pictures."""
+        """Raise UserError unless the query has only words, in the model's languages, and searches pictures."""
         if query.image is not None or not query.has_words:
             raise UserError("rerank compares pictures with words; give words, and no image")
         if captions:
             raise UserError(
-                "rerank compares words with pictures, captions with captions; leave one of them out"
+                "rerank compares words with pictures, but captions searches captions; leave one of them out"
             )
         unknown = set(langs) - set(self._embedder.languages)
         if unknown:
             raise UserError(
-                f"the query is in {choices(unknown)}, but the model that re-ranks, {self._embedder.name}, knows "
+                f"the query is in {choices(unknown)}, but the re-ranking model {self._embedder.name} was trained on "
                 f"{choices(self._embedder.languages)}; search in one of these, or without rerank"
             )
 
     def order(self, hits: Sequence[Hit], context: RerankContext) -> list[Hit]:
         """Return hits by the scores of the search and of this model together (`joint_scores`), best first.
 
-        For several sentences the mean of the scores counts. A picture that has neither a file nor a thumbnail any more
-        is left out.
+        For several sentences, scores are averaged. A picture without a file and a thumbnail is left
+        out.
         """
         with self._lock:
             start = time.perf_counter()
@@ -99,9 +99,9 @@ class SecondModel(Reranker):
 
 
 def joint_scores(first: Floats, second: Floats) -> Floats:
-    """Return the mean of two models' scores of the same pictures, each in standard deviations from its own mean.
+    """Return the mean of two models' scores of the same pictures, each in standard deviations from its mean.
 
-    Scores of different models lie on different scales; scores that are all equal count as zero.
+    Scores of different models have different scales; scores that are all equal count as zero.
     """
     return ((_standardised(first) + _standardised(second)) / 2).astype(np.float32)
 

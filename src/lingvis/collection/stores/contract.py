@@ -24,15 +24,15 @@ class Store(Protocol):
         ...
 
     def writing(self) -> AbstractContextManager[None]:
-        """Hold this around all writes; raises UserError if another process writes."""
+        """Context for all writes; raises UserError if another process writes."""
         ...
 
     def files(self) -> Iterator[StoredFile]:
-        """Yield every row, in no order."""
+        """Yield every row, in any order."""
         ...
 
     def upsert(self, items: Sequence[Item]) -> None:
-        """Add rows, or replace those of the same id; all or none of them."""
+        """Add rows, or replace rows with the same id, in one transaction."""
         ...
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -40,15 +40,15 @@ class Store(Protocol):
         ...
 
     def items(self, ids: Sequence[str]) -> list[Item]:
-        """Return the rows of these ids that exist, in no order."""
+        """Return the existing rows with these ids, in any order."""
         ...
 
     def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
-        """Return the embeddings of pictures, or of their captions, by id, as far as they exist."""
+        """Return the embeddings of pictures, or of their captions, by id; missing ones are left out."""
         ...
 
     def info(self, id: str) -> PictureInfo | None:
-        """Return what is stored about one picture; None if there is no such picture."""
+        """Return the record of one picture; None if there is no such picture."""
         ...
 
     def thumbnail(self, id: str) -> bytes | None:

@@ -13,15 +13,15 @@ from lingvis.collection.filters import to_mask
 from lingvis.collection.stores.lance.rows import to_infos, to_matrix
 from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit, ranked
 
-# More than a product of unit vectors loses in half precision: at most 2^-11 each by rounding query and result.
+# Above the error of a product of unit vectors in half precision: at most 2^-11 each by rounding query and result.
 ROUNDING = 2e-3
 
 
 class ExactIndex:
-    """The rows of a collection at one moment: what is stored about them, and one vector per row, float16 [rows, dim].
+    """A snapshot of the rows of a collection: their records, and one vector per row, float16 [rows, dim].
 
-    The speed of memory limits a query: 100,000 x 1024 values take 7 ms on 2 cores in half precision, as vectors are
-    stored, and 25 ms in single precision. The best rows are compared once more in double precision.
+    Memory speed limits a query: 100,000 x 1024 values take 7 ms on 2 cores in half precision, the stored format,
+    and 25 ms in single precision. The best rows are compared again in double precision.
     """
 
     def __init__(self, table: pa.Table, column: str, dim: int) -> None:
@@ -35,7 +35,7 @@ class ExactIndex:
         places = np.arange(len(self._vectors)) if mask is None else np.flatnonzero(mask.to_numpy())
         results = []
         for query in queries:
-            # One by one: a product with several at once, or with a matrix of one, took seven times as long.
+            # One by one: a product with several queries, or with a matrix of one query, took seven times as long.
             scores: Floats = (self._vectors @ torch.from_numpy(query).half()).float().numpy()
             # Filtered after the product: copying the vectors that pass would take longer.
             passing = scores if mask is None else scores[places]
@@ -43,12 +43,12 @@ class ExactIndex:
         return results
 
     def _best(self, places: NDArray[np.intp], scores: Floats, query: Floats, count: int) -> list[Hit]:
-        """Return the `count` best rows; `places` says which row each score belongs to."""
+        """Return the `count` best rows; places: the row of each score."""
         count = min(count, len(scores))
         if count == 0:
             return []
         worst = np.partition(scores, len(scores) - count)[len(scores) - count]
         chosen = places[scores >= worst - ROUNDING]
-        # Once more row by row: in one big product, copies of a picture may differ in the last digit.
+        # Again row by row: in one large product, copies of a picture may differ in the last digit.
         again = (self._vectors[torch.from_numpy(chosen)].numpy().astype(np.float64) * query).sum(axis=1)
         return ranked(again.tolist(), to_infos(self._infos.take(chosen)))[:count]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def shown(address: str | Path) -> str:
-    """Return an address as messages may show it: without a password."""
+    """Return an address for messages, without a password."""
     return parse(str(address)).shown if is_postgres(str(address)) else str(address)
 
 
@@ -32,7 +32,7 @@ def store_exists(address: str) -> bool:
 def open_store(address: str, *, exact_values: int | None = None) -> Store:
     """Open the collection in a folder or on a server.
 
-    exact_values: rows x dim up to which a search compares every row instead of using an index; None: as the engine does.
+    exact_values: rows x dim up to which a search compares every row instead of using an index; None: the engine's default.
     """
     options = {} if exact_values is None else {"exact_values": exact_values}
     if is_postgres(address):
@@ -43,7 +43,7 @@ def open_store(address: str, *, exact_values: int | None = None) -> Store:
 def create_store(
     address: str, header: Header, *, replace: bool = True, exact_values: int | None = None
 ) -> Store:
-    """Make an empty collection; an existing one is emptied with `replace`, else opened as it is."""
+    """Make an empty collection; an existing one is emptied with `replace`, otherwise opened unchanged."""
     options = {} if exact_values is None else {"exact_values": exact_values}
     if is_postgres(address):
         return _postgres().create(parse(address), header, replace=replace, **options)

@@ -1,4 +1,4 @@
-"""The records of a collection: what is stored about its model and its pictures, and what a search returns."""
+"""The records of a collection: its model, its pictures, and the hits of a search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lingvis.arrays import Floats
 from lingvis.errors import UserError
 
 FORMAT = 1
-# Stored names: the columns of captions and their embeddings, and the caption in JSON. They were chosen when a caption was
+# Stored names: the columns of captions and their embeddings, and the caption in JSON. They date from when a caption was
 # called a note, and stay, so that old collections open and programs that read the JSON keep working.
 CAPTION = "note"
 CAPTION_EMBEDDING = "note_embedding"
@@ -24,8 +24,8 @@ COLUMN_OF = {"caption": CAPTION}  # where a field of PictureInfo and its column 
 class Header(BaseModel):
     """The model that filled a collection.
 
-    image_fingerprint covers everything that shapes a picture's embedding, text_fingerprint everything that shapes a
-    caption's; model: absolute path of the model folder; features: description of what its backbone gives.
+    image_fingerprint covers everything that determines a picture's embedding, text_fingerprint the same for a
+    caption; model: absolute path of the model folder; features: description of the model's features.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,7 +39,7 @@ class Header(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """The fields of a stored picture that show whether its file has changed."""
+    """The fields of a stored picture that detect a changed file."""
 
     id: str
     path: str
@@ -51,11 +51,11 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class PictureInfo:
-    """All that is stored about a picture except its embeddings and its thumbnail.
+    """The record of a picture without its embeddings and its thumbnail.
 
     path: absolute, without symbolic links; hash: SHA-256 of the file; size: bytes; width, height: of the upright
-    picture; format: Pillow's name in lower case; date: when the picture was taken, else when the file was changed, in
-    local time; caption: the text beside the picture; lang: its language.
+    picture; format: Pillow's name in lower case; date: when the picture was taken or, if unknown, when the file was
+    changed, in local time; caption: the text beside the picture; lang: its language.
     """
 
     id: str
@@ -71,7 +71,7 @@ class PictureInfo:
     lang: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return a flat dictionary, as the command line and the HTTP API give it."""
+        """Return a flat dictionary for the command line and the HTTP API."""
         fields = {COLUMN_OF.get(name, name): value for name, value in asdict(self).items()}
         return {**fields, "date": self.date.isoformat()}
 
@@ -86,7 +86,7 @@ INFO_COLUMNS = _columns(PictureInfo)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A whole row: embedding float32 [dim], caption_embedding the same for its caption, thumbnail a small JPEG."""
+    """A whole row: embedding float32 [dim], caption_embedding float32 [dim] or None, thumbnail a small JPEG."""
 
     info: PictureInfo
     embedding: Floats
@@ -135,7 +135,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Numbers of a collection; captions: pictures that have one; bytes: of the picture files; formats: pictures of each."""
+    """Numbers of a collection; captions: pictures with one; bytes: of the picture files; formats: pictures per format."""
 
     pictures: int
     captions: int
@@ -157,7 +157,7 @@ def page_of(hits: Sequence[Hit], *, first_rank: int) -> list[Hit]:
 
 
 def check_page(k: int, offset: int) -> None:
-    """Reject an invalid page of results."""
+    """Raise for an invalid page of results."""
     if k < 1:
         raise UserError(f"k must be at least 1, got {k}")
     if offset < 0:

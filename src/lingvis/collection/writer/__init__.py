@@ -1,0 +1,1 @@
+"""Indexing: folders of pictures -> rows of a collection."""

@@ -13,8 +13,8 @@ from lingvis.collection.writer.scan import ScannedFile
 from lingvis.data.images import read_regular
 from lingvis.model.embedder import Embedder
 
-CHARACTERS = 2000  # of a caption that are kept
-BYTES = 64 * 1024  # of its file that are read
+CHARACTERS = 2000  # of a caption to keep
+BYTES = 64 * 1024  # of its file to read
 
 
 class CaptionReader:
@@ -25,7 +25,7 @@ class CaptionReader:
         self._detector: LanguageDetector | None = None
 
     def read(self, file: ScannedFile) -> tuple[str | None, str | None]:
-        """Return caption and language of a picture; the language is detected unless the file's name gives it."""
+        """Return caption and language of a picture; the language is detected unless the file name has it."""
         text, lang = self.find(file)
         return text, self._detect(text) if text is not None and lang is None else lang
 

@@ -18,9 +18,9 @@ from lingvis.features.pictures import BrokenPicture
 
 @dataclass(slots=True)
 class BatchReport:
-    """The outcome of a batch: rows that are stored now, and files that are broken or could not be read, with reasons.
+    """The outcome of a batch: stored rows, and broken or unreadable files with reasons.
 
-    postponed: files with the content of a stored row that has changed or gone since; they come again in a later batch.
+    postponed: files with the content of a stored row that has since changed or gone; they are retried in a later batch.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -30,7 +30,7 @@ class BatchReport:
 
 
 class BatchWriter:
-    """Stores what workers read and encode."""
+    """Stores pictures that workers read and encode."""
 
     def __init__(
         self, store: Store, workers: IndexWorkers, captions: CaptionReader, *, batch_size: int
@@ -45,7 +45,7 @@ class BatchWriter:
         for batch in self._batches(plan, hashes, again):
             report = self._rows(batch, hashes)
             self._store.upsert(report.items)
-            # The row of a file that broke is no longer true; the row of one that could not be read may be.
+            # The row of a broken file is outdated; the row of an unreadable file may still be right.
             self._store.delete([stored[file.path].id for file in report.broken if file.path in stored])
             hashes |= {item.info.hash: item.info.id for item in report.items}
             again += report.postponed
@@ -54,7 +54,7 @@ class BatchWriter:
     def _batches(
         self, plan: IndexPlan, hashes: Mapping[str, str], again: Sequence[ScannedFile]
     ) -> Iterator[Sequence[tuple[ScannedFile, Outcome]]]:
-        """Yield files with their outcomes; `again` fills up while the others are stored, and comes last."""
+        """Yield files with their outcomes; `again` grows while the others are stored, and comes last."""
         size = self._batch_size
         for start in range(0, len(plan.recaptioned), size):
             yield [(file, DuplicateContent(row.hash)) for file, row in plan.recaptioned[start : start + size]]
@@ -62,7 +62,7 @@ class BatchWriter:
         yield from self._workers.batches(again, batch_size=size, seen=())
 
     def _rows(self, batch: Sequence[tuple[ScannedFile, Outcome]], hashes: Mapping[str, str]) -> BatchReport:
-        """Make rows; known content copies its stored row, whether or not the worker knew it in time."""
+        """Make rows; known content copies its stored row, even if the worker encoded it again."""
         ids = {hashes[digest] for _, outcome in batch if (digest := _hash(outcome)) in hashes}
         by_hash = {item.info.hash: item for item in self._store.items(sorted(ids))}
         report = BatchReport()
@@ -77,7 +77,7 @@ class BatchWriter:
             else:
                 try:
                     captioned.append((_item(file, outcome, by_hash), *self._captions.read(file)))
-                except Exception as error:  # whatever is wrong with one file, the others are indexed
+                except Exception as error:  # a problem with one file must not stop the others
                     report.broken[file] = str(error) or type(error).__name__
         report.items = self._captions.encode(captioned)
         return report

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lingvis.collection.binding import ImageSide, check_image_side, same_captions
+from lingvis.collection.binding import ImageEmbedder, check_image_side, same_captions
 from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.postgres.address import is_postgres
@@ -26,7 +26,7 @@ Spread = Callable[[Header], IndexWorkers]
 
 BATCH = 64
 BATCHES_BETWEEN_MAINTENANCE = 50
-# Between two passes: a minimum of seconds, and a multiple of the time that it takes to see what has changed.
+# Pause between two passes: a minimum of seconds, and a multiple of the time to scan for changes.
 REST, REST_SHARE = 5.0, 10
 EMPTY = (
     "it is empty, so nothing below it was dropped; mount its disk, or put any file into it if the pictures are gone "
@@ -35,14 +35,14 @@ EMPTY = (
 
 
 class OtherModelError(UserError):
-    """Another process has given the collection another model since we began."""
+    """Another process has changed the model of the collection since this one started."""
 
 
 @dataclass(slots=True)
 class IndexReport:
     """The outcome of a pass over folders; broken and unreadable: path -> reason; pictures: in the collection now.
 
-    A file that is unreadable is tried again in the next pass; one that is broken is skipped until it changes.
+    An unreadable file is tried again in the next pass; a broken file is skipped until it changes.
     """
 
     added: int = 0
@@ -59,7 +59,7 @@ def watch_folders(
 ) -> None:
     """Scan the folders again and again, until Ctrl-C; `report` is called after each pass that changed something.
 
-    After the first pass, an error is printed to stderr, once, and the next pass tries again.
+    After the first pass, an error is printed to stderr once, and the next pass tries again.
     """
     first, last_error, troubles = True, "", dict[str, str]()
     while True:
@@ -81,10 +81,10 @@ def watch_folders(
 
 
 class Indexer:
-    """Brings a collection up to date; nothing is made or emptied before the first pass.
+    """Brings a collection up to date; it is made or emptied in the first pass.
 
-    header: of a collection that the model fills. rebuild: drop all that is stored in the first pass. spread: makes the
-    workers that read and encode, on a cluster for instance; this process alone stores.
+    header: of a collection of this model. rebuild: drop all stored rows in the first pass. spread: makes the workers
+    that read and encode, for instance on a cluster; only this process stores.
     """
 
     def __init__(
@@ -103,18 +103,20 @@ class Indexer:
         self.store = open_store(address) if not rebuild and store_exists(address) else None
         if self.store is not None:
             check_image_side(shown(address), self.store.header, header)
-        self._workers: IndexWorkers = LocalWorkers(ImageSide(embedder)) if spread is None else spread(header)
+        self._workers: IndexWorkers = (
+            LocalWorkers(ImageEmbedder(embedder)) if spread is None else spread(header)
+        )
         self._captions = CaptionReader(embedder)
         self._batch_size = batch_size
-        self.seconds_to_scan = 0.0  # of the last pass, before it had anything to store
+        self.seconds_to_scan = 0.0  # of the last pass, before storing
         self._unusable: dict[str, ScannedFile] = {}  # broken files, skipped until they change
-        self._followed = False  # whether the collection has taken over our model
-        self._settled = False  # whether the last pass with something to do came to its end
+        self._followed = False  # whether the collection has our model
+        self._settled = False  # whether the last pass with changes was completed
 
     def run(self, folders: Sequence[Path], *, prune: bool = False) -> IndexReport:
-        """Make one pass; every batch that it has stored is durable."""
+        """Make one pass; every stored batch is durable."""
         start = time.monotonic()
-        scan = scan_folders(folders)  # first of all: a mistake in the folders must cost nothing
+        scan = scan_folders(folders)  # first: a mistake in the folders must change nothing
         store = self.store = self.store or self._make_store()
         stored = {row.path: row for row in store.files()}
         self._check(store.header)
@@ -125,7 +127,7 @@ class Indexer:
             report.unreadable |= {
                 root: EMPTY for root in scan.empty if any(is_below(path, [root]) for path in stored)
             }
-        if not (plan.empty and self._settled):  # else other writers need not wait for us
+        if not (plan.empty and self._settled):  # otherwise other writers need not wait
             self._settled = False
             with store.writing():
                 self._check(store.header)
@@ -156,25 +158,25 @@ class Indexer:
                 bar.advance(len(batch.items) + len(batch.broken) + len(batch.unread))
 
     def _make_store(self) -> Store:
-        """Make or empty the collection; of two first runs at once one makes it, and the other opens it."""
+        """Make or empty the collection; if another process made it meanwhile, open it."""
         store = create_store(self._address, self._header, replace=self._rebuild)
         check_image_side(shown(self._address), store.header, self._header)
         return store
 
     def _check(self, stored: Header) -> None:
-        """Raise if another process has changed the model since our last pass: that is not for us to undo."""
+        """Raise if another process has changed the model since our last pass, which must not be undone."""
         sides = (stored.image_fingerprint, stored.text_fingerprint)
         if self._followed and sides != (self._header.image_fingerprint, self._header.text_fingerprint):
             raise OtherModelError(
-                f"collection {shown(self._address)} is filled by another model now, {stored.model}; start again "
-                "without naming a model to use that one"
+                f"collection {shown(self._address)} now has another model, {stored.model}; start again "
+                "without naming a model to use it"
             )
         check_image_side(shown(self._address), stored, self._header)
 
     def _follow_model(self, store: Store) -> None:
-        """Take over a new text side, after which all captions are encoded again, or the new path of a model.
+        """Store the header of a new text side, after which all captions are encoded again, or a new path of the model.
 
-        A model with one language more or less encodes all other captions as before.
+        Captions stay valid if the models differ only by added languages.
         """
         stored, header = store.header, self._header
         if stored.text_fingerprint != header.text_fingerprint and same_captions(
@@ -182,7 +184,7 @@ class Indexer:
         ):
             store.replace_header(header)
         elif stored.text_fingerprint != header.text_fingerprint:
-            # Until all are done, captions of two text sides lie side by side: no model may search them.
+            # Until all are done, captions of two text sides are mixed: no model may search them.
             store.replace_header(header.model_copy(update={"text_fingerprint": ""}))
             captioned = [row.id for row in store.files() if row.caption is not None]
             for start in range(0, len(captioned), self._batch_size):
@@ -192,6 +194,6 @@ class Indexer:
                 )
             store.replace_header(header)
         elif not is_postgres(self._address) and not Path(stored.model).is_dir():
-            # On a server the path may be right for other machines.
+            # On a server the path may be valid on other machines.
             store.replace_header(header)
         self._followed = True

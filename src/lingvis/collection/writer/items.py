@@ -12,7 +12,7 @@ from lingvis.collection.writer.workers import EncodedPicture
 
 
 def new_item(file: ScannedFile, picture: EncodedPicture) -> Item:
-    """Return the row of a file that was encoded; its date is when it was taken, else when the file was changed."""
+    """Return the row of a file that was encoded; its date is when it was taken or, if unknown, when the file was changed."""
     facts = picture.facts
     info = PictureInfo(
         id=picture_id(file.path),

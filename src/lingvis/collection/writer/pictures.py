@@ -1,4 +1,4 @@
-"""A picture file, read once: pixels for the backbone, a thumbnail, and facts for people."""
+"""A picture file, read once: pixels for the backbone, a thumbnail, and facts for display."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from PIL import Image
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.data.images import open_image, read_regular, upright_size
 from lingvis.features.backbones import Preprocessing
-from lingvis.features.pictures import BrokenPicture, Decoded, cut_views, reason_of
+from lingvis.features.pictures import BrokenPicture, DecodedPicture, cut_views, reason_of
 
 FILE_BYTES = 2**30  # Pillow rejects more pixels than would fill this at six bytes each
 THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 320, 80
@@ -26,7 +26,7 @@ EXIF_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
 
 @dataclass(frozen=True, slots=True)
 class PictureFacts:
-    """hash: of the file; taken: when, if the file says so; thumbnail: a JPEG; the rest as in PictureInfo."""
+    """hash: of the file; taken: the time in the file, if any; thumbnail: a JPEG; the rest as in PictureInfo."""
 
     hash: str
     width: int
@@ -38,27 +38,27 @@ class PictureFacts:
 
 @dataclass(frozen=True, slots=True)
 class DecodedFile:
-    """A file's facts, and its one view for the backbone."""
+    """A file's facts, and its view for the backbone."""
 
     facts: PictureFacts
-    decoded: Decoded
+    decoded: DecodedPicture
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateContent:
-    """A file whose content is stored already: nothing needs decoding."""
+    """A file whose content is already stored, so that it need not be decoded."""
 
     hash: str
 
 
 class UnreadPicture(BrokenPicture):
-    """A file that could not be read this time, and may be fine; the message says why."""
+    """A file that could not be read this time but may be fine; the message is the reason."""
 
 
 def read_picture(
     file: ScannedFile, preprocessing: Preprocessing, seen: Callable[[str], bool]
 ) -> DecodedFile | DuplicateContent | BrokenPicture:
-    """Read and decode a file, unless `seen` knows its hash; a file that cannot be used gives the reason."""
+    """Read and decode a file, unless `seen` contains its hash; returns the reason for an unusable file."""
     if file.size > FILE_BYTES:
         return BrokenPicture(f"the file has {file.size} bytes; at most {FILE_BYTES} are read")
     try:
@@ -81,7 +81,7 @@ def _decode(data: bytes, digest: str, preprocessing: Preprocessing) -> DecodedFi
 
 
 def _kind(image: Image.Image) -> str:
-    """Return the format in lower case; phones put several JPEG pictures into one file, of which the first counts."""
+    """Return the format in lower case; of several JPEG pictures in one file (from phones), the first counts."""
     kind = (image.format or "unknown").lower()
     return "jpeg" if kind == "mpo" else kind
 

@@ -12,7 +12,7 @@ from lingvis.collection.writer.scan import FolderScan, ScannedFile, is_gone
 
 @dataclass(slots=True)
 class IndexPlan:
-    """to_read: new and changed files; recaptioned: files of which only the caption has changed; gone: rows to drop."""
+    """to_read: new and changed files; recaptioned: files with a changed caption only; gone: rows to drop."""
 
     to_read: list[ScannedFile] = field(default_factory=list)
     recaptioned: list[tuple[ScannedFile, StoredFile]] = field(default_factory=list)
@@ -46,6 +46,6 @@ def make_plan(
             plan.unchanged += 1
     if prune:
         missing = [row for path, row in stored.items() if path not in scan.files and scan.covers(path)]
-        # Another process may have stored a file since the scan: only the disk itself shows what is gone.
+        # Another process may have stored a file since the scan: only the disk shows which files are gone.
         plan.gone = [row for row in missing if is_gone(row.path)]
     return plan

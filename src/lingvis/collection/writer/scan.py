@@ -44,12 +44,12 @@ class FolderScan:
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether a path lies at any depth of one of the folders."""
+    """Return whether a path is in one of the folders, at any depth."""
     return any(path.startswith(os.path.join(folder, "")) for folder in folders)
 
 
 def is_gone(path: str) -> bool:
-    """Return whether there is certainly no file at a real path any more; not if the disk does not answer."""
+    """Return whether a file is certainly gone; False if the disk does not answer."""
     try:
         return not stat.S_ISREG(os.lstat(path).st_mode) or os.path.realpath(path) != path
     except (FileNotFoundError, NotADirectoryError):
@@ -108,7 +108,7 @@ def _visit(scan: FolderScan, entry: os.DirEntry[str], captions: tuple[str, ...],
 
 def _add(scan: FolderScan, path: str, captions: tuple[str, ...]) -> None:
     try:
-        path.encode()  # a name in no known encoding can be neither stored nor printed
+        path.encode()  # a name that is not UTF-8 can be neither stored nor printed
     except UnicodeEncodeError:
         _unreadable(scan, path, "its name is not valid UTF-8")
         return

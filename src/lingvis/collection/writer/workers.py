@@ -8,7 +8,7 @@ from functools import partial
 from typing import Protocol
 
 from lingvis.arrays import Floats
-from lingvis.collection.binding import ImageSide
+from lingvis.collection.binding import ImageEmbedder
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, PictureFacts, read_picture
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.pictures import BrokenPicture
@@ -37,19 +37,19 @@ class IndexWorkers(Protocol):
 
 
 class LocalWorkers:
-    """Threads of this process read and decode, while the model encodes what they have ready."""
+    """Threads of this process read and decode, while the model encodes decoded pictures."""
 
-    def __init__(self, side: ImageSide, *, threads: int | None = None) -> None:
-        self._side, self._threads = side, threads
+    def __init__(self, image_embedder: ImageEmbedder, *, threads: int | None = None) -> None:
+        self._image_embedder, self._threads = image_embedder, threads
 
     def batches(
         self, files: Sequence[ScannedFile], *, batch_size: int, seen: Container[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, in order; `seen` may grow meanwhile."""
-        read = partial(read_picture, preprocessing=self._side.preprocessing, seen=seen.__contains__)
+        read = partial(read_picture, preprocessing=self._image_embedder.preprocessing, seen=seen.__contains__)
         for batch in prefetch(read, files, batch_size=batch_size, threads=self._threads):
             decoded = [result.decoded for _, result in batch if isinstance(result, DecodedFile)]
-            embeddings = iter(self._side(decoded))
+            embeddings = iter(self._image_embedder(decoded))
             yield [
                 (
                     file,

@@ -53,8 +53,8 @@ def import_dataset(
     """Import `source` into the dataset folder `target`, completely or not at all.
 
     images: folder of the pictures; language, split: for sources that do not state them. Repeating an import changes
-    nothing; a target that was made in another way is replaced only with `force`. write_features stores the vectors
-    of formats that contain them (precomp, liwe): it gets a folder, the image names and one array [regions, dim] each.
+    nothing; a target of another import is replaced only with `force`. write_features stores the vectors
+    of formats that contain them (precomp, liwe): it gets a folder, image names and one array [regions, dim] per image.
     """
     read = IMPORTERS.get(format)
     options = ImportOptions(

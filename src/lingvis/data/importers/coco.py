@@ -13,7 +13,7 @@ from lingvis.data.rows import Split
 from lingvis.errors import UserError
 
 SHAPE = '{"images": [{"id": ..., "file_name": ...}], "annotations": [{"image_id": ..., "caption": ...}]}'
-# Words in a file name that tell its language; so does a code before the suffix (captions_val.de.json).
+# Words in a file name that state its language, like a code before the suffix (captions_val.de.json).
 LANGUAGE_OF = {"stair": "ja", "yjcaptions": "ja", "coco-cn": "zh", "imageid.": "zh"}
 ENGLISH = re.compile(r"captions_(train|val|test)20\d\d\.")
 CAPTION_LINE = re.compile(r"(?P<image>[^#\s]+)#\S*\s+(?P<caption>.*)")

@@ -44,9 +44,9 @@ class RowCollector:
             self.empty += 1
 
     def add_parallel(self, image: str, split: Split, sentences: Mapping[str, str], *, where: str) -> None:
-        """Add translations of one another; each is also a caption, unless `add` gave its language captions before.
+        """Add translations of one another; each is also a caption, unless `add` added captions in its language before.
 
-        A row has one set of translations: further ones of the same image become captions only.
+        A row has one set of translations: further translations for the image become only captions.
         """
         entry = self._entry(image, split, where)
         tidy = {language_code(lang, where): _tidy(text, where) for lang, text in sentences.items()}

@@ -1,4 +1,4 @@
-"""The contract of importers: what they get and what they return."""
+"""The contract of importers: their options and their results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WriteFeatures = Callable[[Path, list[str], Iterable[Array]], None]
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Facts that the files themselves do not state: the folder of pictures, the language, the split."""
+    """Facts that the files do not state: the folder of pictures, the language, the split."""
 
     images: Path | None = None
     language: str | None = None
@@ -43,7 +43,7 @@ class FeatureArrays:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRows:
-    """Rows read from a source; features: its vectors, if any; notes: what was left out and why."""
+    """Rows read from a source; features: its vectors, if any; notes: about data that was left out."""
 
     rows: list[Row]
     features: FeatureArrays | None = None

@@ -1,4 +1,4 @@
-"""Write an import as a dataset folder, completely or not at all, and only if it is not there yet."""
+"""Write an import as a dataset folder, completely or not at all, and only if it changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEATURES = "precomp"
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """dataset: the imported one; changed: whether anything was written; notes: what was left out and why."""
+    """dataset: the imported one; changed: whether anything was written; notes: about data that was left out."""
 
     dataset: Dataset
     changed: bool
@@ -41,7 +41,7 @@ def write_import(
     force: bool,
     write_features: WriteFeatures | None,
 ) -> ImportResult:
-    """Read `source` with the importer `read`, which is called `name`, and write it to `target`."""
+    """Read `source` with the importer `read`, registered as `name`, and write it to `target`."""
     _check_places(source, target, options.images)
     opened = Source(source)
     imported = read(opened, options)
@@ -84,7 +84,7 @@ def _check_places(source: Path, target: Path, images: Path | None) -> None:
     goal = target.resolve()
     for place in (source.resolve(), images.resolve() if images else None):
         if place is not None and (place.is_relative_to(goal) or goal.is_relative_to(place)):
-            raise UserError(f"{target} and {place} lie in one another; name another folder for the dataset")
+            raise UserError(f"{target} and {place} contain one another; name another folder for the dataset")
 
 
 def _recordable(path: Path) -> str:
@@ -130,7 +130,7 @@ def _check_replaceable(target: Path, record: dict[str, Any], imported: ImportedR
     same = ("format", "source", "images", "language", "split")
     if old is None or any(old.get(key) != record[key] for key in same):
         raise UserError(
-            f"{target} is a dataset that was not imported from {record['source']} in this way; "
+            f"{target} is a dataset that was not imported from {record['source']} with these options; "
             "name another folder, or set force to replace it"
         )
     if _caption_digest(target) not in (None, old.get("captions")):
@@ -157,7 +157,7 @@ def _same_images(target: Path, imported: ImportedRows) -> bool:
 
 
 def _carry_over(target: Path, folder: Path, imported: ImportedRows) -> None:
-    """Link the user's own files, and stored features that still match, into the new folder; the old one stays intact."""
+    """Link the user's files, and stored features that still match, into the new folder; the old one stays intact."""
     if not target.is_dir():
         return
     for entry in target.iterdir():

@@ -51,7 +51,7 @@ def _caption_files(folder: Path) -> dict[Path, re.Match[str]]:
 
 
 def _sets_to_read(names: Iterable[str], where: Path) -> list[str]:
-    """train, val and one test set: that of 2016, or the only one there is."""
+    """train, val and one test set: the set of 2016, or the only one."""
     names = set(names)
     tests = sorted(name for name in names if name.startswith("test"))
     preferred = [name for name in DEFAULT_TESTS if name in tests] or tests

@@ -78,7 +78,7 @@ class Source:
             raise UserError(f"{file} is not UTF-8 at line {line}; save it as UTF-8") from error
 
     def lines(self, file: Path) -> list[str]:
-        """Lines of a text, including blank ones, because other files are aligned with them.
+        """Lines of a text, including blank lines, because other files are aligned with them.
 
         Only line feeds end a line: str.splitlines would also cut at U+2028 or U+0085 inside a caption.
         """
@@ -105,7 +105,7 @@ class Source:
         return array
 
     def remember(self, file: Path) -> None:
-        """Count a file in the checksum that is read by other means."""
+        """Add a file to the checksum that is read by other means."""
         with file.open("rb") as handle:
             self._remember(file, hashlib.file_digest(handle, "sha256").hexdigest())
 
@@ -128,12 +128,14 @@ def bare_name(file: Path) -> str:
 def plain_text(value: object, what: str, where: str) -> str:
     """`value` if it is text that can be stored as UTF-8; raises otherwise: JSON and file names may hold anything."""
     if not isinstance(value, str):
-        raise UserError(f"{where}: the {what} should be text, got {type(value).__name__}; fix it there")
+        raise UserError(
+            f"{where}: the {what} should be text, got {type(value).__name__}; fix it in the source"
+        )
     try:
         value.encode()
     except UnicodeEncodeError:
         raise UserError(
-            printable(f"{where}: the {what} {value[:40]!r} cannot be written as UTF-8; fix it there")
+            printable(f"{where}: the {what} {value[:40]!r} cannot be written as UTF-8; fix it in the source")
         ) from None
     return value
 

@@ -23,7 +23,7 @@ from lingvis.files import atomic_folder, write_json
 from lingvis.hardware import core_count
 from lingvis.progress import ProgressBar
 
-# Raise it when a change gives the same seed other scenes.
+# Increase it when a change alters the scenes of a seed.
 VERSION = 1
 MANIFEST = "scenes.json"
 ATTRIBUTION = "ATTRIBUTION.txt"
@@ -54,7 +54,7 @@ def make_scenes(
 ) -> Dataset:
     """Make the built-in dataset: composed pictures with captions in up to 14 languages, determined by `seed`.
 
-    A target that holds exactly these scenes already is only opened. workers: threads that draw, by default one per
+    A target that already holds exactly these scenes is only opened. workers: threads that draw, by default one per
     usable core.
     """
     target = Path(target)

@@ -32,7 +32,7 @@ class Speaker:
         return cls(names, partial(lists.format_list, locale=babel.Locale.parse(language)))
 
     def say(self, symbols: Sequence[str]) -> str:
-        """The names of `symbols` in this order, joined as the language does."""
+        """The names of `symbols` in this order, joined as in the language."""
         return self.join([self.names[symbol] for symbol in symbols])
 
     def describe(self, symbols: Sequence[str], count: int, random: Random) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def map_in_threads(
     """[work(item) for item in items]; on_done is called after every item, and no thread outlives the call.
 
     Not concurrent.futures: Ctrl-C while work is submitted can leave one of its locks held, and its threads then wait
-    for ever. Here the main thread waits on a SimpleQueue only, which has no such moment.
+    forever. Here the main thread only waits on a SimpleQueue, which has no such problem.
     """
     finished: SimpleQueue[tuple[int, Result] | BaseException] = SimpleQueue()
     stop: list[bool] = []

@@ -45,7 +45,7 @@ class ConsistentQueries:
         self.description = {**description, "languages": list(consistency.languages)}
 
     def with_consistency(self, consistency: Consistency, description: dict[str, Any]) -> ConsistentQueries:
-        """The same translations, combined in another way."""
+        """A copy with another way to combine the translations."""
         return ConsistentQueries(consistency, self._translations, self.description | description)
 
     def translate(self, pool: EvaluationPool) -> TranslatedPool:

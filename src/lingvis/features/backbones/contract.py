@@ -22,7 +22,7 @@ class Preprocessing:
     """How a picture becomes a square of `size` pixels with channels (value / 255 - mean) / std.
 
     fit: `squash` scales width and height separately, `crop` takes the largest centred square first.
-    keep: the share of each side that the centred cut keeps; 1 keeps all that `fit` leaves.
+    keep: the share of each side that the centred cut keeps; 1 keeps everything after `fit`.
     """
 
     size: int
@@ -55,7 +55,7 @@ class Backbone(Protocol):
         ...
 
 
-# A name that ends in capitals is a family: `timm:NAME` stands for timm:resnet50 and all other networks of timm.
+# A name that ends in capitals is a family: `timm:NAME` means timm:resnet50 and all other networks of timm.
 BACKBONES: Registry[Callable[..., Backbone]] = Registry("backbone")
 
 

@@ -40,7 +40,7 @@ class OpenClipBackbone:
                 f"open_clip cannot load {network!r}: {error}; check the connection and the free space"
             ) from error
         self.visual: Any = model.visual.eval().requires_grad_(False).to(device)
-        self.visual.output_tokens = False  # else CoCa's tower returns its tokens too
+        self.visual.output_tokens = False  # otherwise CoCa's tower also returns its tokens
         self.preprocessing = _preprocessing(self.visual.preprocess_cfg, self.name)
         self.dim, self.pooled_dim = measure_dims(self)
 

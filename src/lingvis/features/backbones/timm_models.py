@@ -22,7 +22,7 @@ FITS: dict[str, Fit] = {"center": "crop", "squash": "squash"}
 
 @BACKBONES.register("timm:NAME", "any network of timm, weights downloaded; needs the extra lingvis[timm]")
 class TimmBackbone:
-    """A timm network: cells are its last feature map or tokens, the global vector comes from its own pooling."""
+    """A timm network: cells are its last feature map or tokens, the global vector comes from its pooling."""
 
     def __init__(self, network: str, *, device: torch.device, pretrained: bool = True) -> None:
         self.name, self.device = f"timm:{network}", device
@@ -46,7 +46,7 @@ class TimmBackbone:
         return as_map(features, channels=self.model.num_features, prefix=prefix, name=self.name)
 
     def pooled(self, pixels: Tensor) -> Tensor:
-        """[batch, 3, size, size] -> [batch, pooled_dim], the input of the network's own classifier."""
+        """[batch, 3, size, size] -> [batch, pooled_dim], the input of the network's classifier."""
         vectors: Tensor = self.model.forward_head(self.model.forward_features(pixels), pre_logits=True)
         return vectors
 

@@ -33,7 +33,7 @@ FIELDS = (
     "vectors",
 )
 OBJECTS, ATTRIBUTES = "objects_vocab.txt", "attributes_vocab.txt"
-SURE_ATTRIBUTE = 0.1  # the authors' own threshold for showing an attribute
+SURE_ATTRIBUTE = 0.1  # the authors' threshold for showing an attribute
 SAME_SHAPE = 0.02
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from lingvis.arrays import Floats, Ints
 
-OVERLAP = 0.45  # the default of YOLO's own tools
+OVERLAP = 0.45  # the default of YOLO's tools
 
 
 def from_centres(boxes: Floats) -> Floats:

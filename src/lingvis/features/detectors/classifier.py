@@ -25,7 +25,7 @@ from lingvis.files import checksum
 # Views: the whole picture, its middle and its corners, as shares of width and height.
 PART = 0.6
 STARTS = ((0.2, 0.2), (0.0, 0.0), (0.4, 0.0), (0.0, 0.4), (0.4, 0.4))
-FAINT = 0.01  # below it lie hundreds of classes that are useless
+FAINT = 0.01  # hundreds of useless classes have less
 VIEWS = np.array([(0.0, 0.0, 1.0, 1.0), *((x, y, x + PART, y + PART) for x, y in STARTS)])
 
 

@@ -63,7 +63,7 @@ class CocoDetections:
 def _by_picture(
     entries: Any, files: dict[Any, str], ids: PictureIds, path: Path
 ) -> dict[str, list[tuple[float, ...]]]:
-    """Picture -> x, y, width, height, class and score of each of its boxes; a box without score counts as sure."""
+    """Picture -> x, y, width, height, class and score of each of its boxes; a box without a score counts as certain."""
     boxes: dict[str, list[tuple[float, ...]]] = {}
     for entry in entries:
         image = ids.find(files.get(entry["image_id"], entry["image_id"]))

@@ -19,7 +19,7 @@ from lingvis.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class DetectorPicture:
-    """A picture as a detector gets it.
+    """The input of a detector.
 
     width, height: size of the upright picture. pixels: uint8 [rows, columns, 3], scaled so that the longer side is
     the detector's `side`; empty for a detector that needs no pixels.
@@ -40,7 +40,7 @@ class DetectorPicture:
     ) -> Region | None:
         """A region, clipped to the picture; box: x0, y0, x1, y1 in pixels of the upright picture.
 
-        None for a box that lies outside the picture.
+        None for a box outside the picture.
         """
         limits = (self.width, self.height, self.width, self.height)
         x0, y0, x1, y1 = (
@@ -55,8 +55,8 @@ class DetectorPicture:
 class Detector(Protocol):
     """Finds regions in pictures.
 
-    name: the name it was loaded by. made_of: digests of its files, which distinguish other weights.
-    side: number of pixels of the longer side that it needs; 0 if it reads a file and needs no pixels.
+    name: as passed to `load_detector`. made_of: digests of its files, which identify the weights.
+    side: required pixels of the longer side; 0 if it reads a file and needs no pixels.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Detector(Protocol):
         ...
 
 
-# A name that ends in capitals is a family: `onnx:FILE` stands for every file of that kind.
+# A name that ends in capitals is a family: `onnx:FILE` means every file of this kind.
 DETECTORS: Registry[Callable[..., Detector]] = Registry("detector")
 
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from lingvis.errors import UserError
 
-# A picture's number stands alone or after _ or -; digits at the end of a hash are no number.
+# A picture's number is the whole name or follows _ or -; digits at the end of a hash do not count.
 _NUMBER = re.compile(r"(?:^|[_-])(\d+)$")
 
 
@@ -21,7 +21,7 @@ class PictureIds:
     def __init__(self, images: Sequence[str]) -> None:
         self.images = images
         self._images: dict[str, str | None] = {}  # None for an ambiguous name
-        # A full name always wins over a part of another one.
+        # A full name takes precedence over a part of another name.
         for spelling in (_whole, _file, _stem, _number):
             new: dict[str, str | None] = {}
             for image in images:
@@ -31,7 +31,7 @@ class PictureIds:
             self._images |= new
 
     def find(self, identifier: str | int) -> str | None:
-        """The picture that an identifier of a file stands for, None if there is none."""
+        """The picture of an identifier in a file, None if there is none."""
         text = str(identifier)
         number = str(int(text)) if text.isdecimal() else None
         for key in (text, _file(text), _stem(text), number):

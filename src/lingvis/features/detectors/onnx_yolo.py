@@ -19,13 +19,13 @@ from lingvis.features.detectors.pixels import squares
 from lingvis.files import checksum
 
 USUAL_SIDE = 640
-FAINT = 0.001  # YOLO returns thousands of boxes per picture; those below this score are useless
+FAINT = 0.001  # YOLO returns thousands of boxes per picture; boxes below this score are useless
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
 @DETECTORS.register("onnx:FILE", "a YOLO network as exported by its tools, the class names inside the file")
 class OnnxDetector:
-    """Runs pictures through a .onnx file, as many at a time as it takes."""
+    """Runs pictures through a .onnx file, in batches of its size."""
 
     def __init__(self, file: str, *, labels: Path | None, images: Sequence[str]) -> None:
         path = require_file(file, "ONNX model")
@@ -116,7 +116,7 @@ def _oblong(sides: Sequence[int | str | None]) -> bool:
 
 
 def _side(shape: Sequence[int | str | None], metadata: dict[str, str]) -> int:
-    """The side of the square that the network takes; if it takes any, the one that its exporter recorded."""
+    """The side of the network's square input; if it accepts any, the side that its exporter recorded."""
     sides = [n for n in shape[2:] if isinstance(n, int)]
     if sides:
         return max(sides)

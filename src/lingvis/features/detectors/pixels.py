@@ -12,7 +12,7 @@ from lingvis.data.images import decode_upright, open_image, upright_size
 from lingvis.features.detectors.contract import DetectorPicture
 from lingvis.features.pictures import REDUCING_GAP, BrokenPicture, reason_of
 
-GREY = 114  # YOLO networks were trained with it; the others do not mind
+GREY = 114  # YOLO networks were trained with it; for others any grey works
 
 
 def scaled_picture(path: Path, name: str, side: int) -> DetectorPicture:

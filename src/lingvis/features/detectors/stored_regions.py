@@ -1,4 +1,4 @@
-"""Detections in our own format: any captions.jsonl or regions.jsonl."""
+"""Detections in the format of lingvis: any captions.jsonl or regions.jsonl."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ NETWORKS = (
 class TorchvisionDetector:
     """The Faster R-CNN whose weights are in the file."""
 
-    side = 1333  # the longest side that these networks take
+    side = 1333  # the longest side that these networks accept
 
     def __init__(self, file: str, *, labels: Path | None, images: Sequence[str]) -> None:
         path = require_file(file, "weights")
@@ -64,7 +64,7 @@ class TorchvisionDetector:
 
 
 def _network(detection: Any, weights: Any, path: Path) -> tuple[str, Any]:
-    """The name of the network that the weights belong to, and the network with them."""
+    """The name of the network that fits the weights, and the network with these weights."""
     predictor = weights.get("roi_heads.box_predictor.cls_score.weight") if isinstance(weights, dict) else None
     classes = 0 if predictor is None else len(predictor)
     for name in NETWORKS if classes else ():

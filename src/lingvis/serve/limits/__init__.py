@@ -1,0 +1,1 @@
+"""Limits of the server: access, request sizes, time and the number of concurrent requests."""

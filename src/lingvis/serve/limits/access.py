@@ -1,4 +1,4 @@
-"""Access control: the token, or a session cookie that stands for it."""
+"""Access control: the token, or a session cookie in its place."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-SESSIONS = 1000  # beyond that, the oldest is forgotten
+SESSIONS = 1000  # beyond this number the oldest is dropped
 MAX_AGE = 30 * 24 * 3600
 
 _bearer = HTTPBearer(
-    auto_error=False, scheme_name="token", description="The token, unless the server runs without."
+    auto_error=False, scheme_name="token", description="The token, unless the server runs without one."
 )
 
 
 class Access:
-    """Holds the token and the sessions. Cookies ignore ports, so `collection` distinguishes the servers of one host."""
+    """The token and the sessions. Cookies ignore ports, so `collection` distinguishes servers on one host."""
 
     def __init__(self, token: str | None, collection: str) -> None:
         self._token = token.encode() if token is not None else None
@@ -31,7 +31,7 @@ class Access:
         self.cookie = "lingvis_" + hashlib.sha256(collection.encode(errors="replace")).hexdigest()[:8]
 
     def knows(self, token: str) -> bool:
-        """Return whether it is the token, in constant time."""
+        """Return whether a string is the token, in constant time."""
         return self._token is None or hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
 
     def allows(self, request: Request, token: str | None) -> bool:
@@ -41,7 +41,7 @@ class Access:
         return _digest(request.cookies.get(self.cookie, "")) in self._sessions
 
     def start(self, request: Request, response: Response) -> None:
-        """Set a cookie that stands for the token, until the server ends."""
+        """Set a cookie that replaces the token until the server ends."""
         session = secrets.token_urlsafe(32)
         self._sessions[_digest(session)] = None
         if len(self._sessions) > SESSIONS:
@@ -57,7 +57,7 @@ class Access:
         )
 
     def end(self, request: Request, response: Response) -> None:
-        """Forget the cookie."""
+        """End the session of the cookie."""
         self._sessions.pop(_digest(request.cookies.get(self.cookie, "")), None)
         response.delete_cookie(self.cookie, path="/", httponly=True, samesite="strict")
 
@@ -76,5 +76,5 @@ def allowed(
 
 
 def _digest(session: str) -> bytes:
-    """Return a hash to look up instead of the cookie itself, so that timing reveals nothing."""
+    """Return a hash for looking up the session, so that timing reveals nothing about the cookie."""
     return hashlib.sha256(session.encode(errors="replace")).digest()

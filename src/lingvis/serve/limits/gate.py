@@ -1,4 +1,4 @@
-"""Requests that are refused before they reach a route."""
+"""Reject requests before they reach a route."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CROWDED = "crowded"  # the protocol marks a connection beyond its limit with thi
 
 
 class Gate:
-    """Refuses other names of this server, requests made by pages of other sites, addresses that are not UTF-8, and more
-    requests at once than there are slots for.
+    """Rejects other host names, requests from pages of other sites, addresses that are not UTF-8, and more concurrent
+    requests than slots.
 
-    hosts: the allowed names. A page elsewhere may point its own name at 127.0.0.1 (DNS rebinding) to pass for a page of
-    this server; the Host header still shows its name.
+    hosts: the allowed names. Another site may point its name to 127.0.0.1 (DNS rebinding) to pass for this server; the
+    Host header still has its name.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None, requests: int) -> None:
@@ -49,12 +49,12 @@ class Gate:
         if self._hosts is not None and _name(host) not in self._hosts:
             return (
                 403,
-                "this server answers to its own address only; use the one that it printed at its start",
+                "this server answers only at its own address; use the address that it printed at its start",
             )
         if scope["method"] not in READING and not _own_page(headers):
             return (
                 403,
-                "this request was made by a page of another site; only this server's own page may do that",
+                "this request comes from a page of another site; only this server's page may send requests",
             )
         try:
             address = scope.get("raw_path", b"") + b"?" + scope["query_string"]
@@ -65,11 +65,11 @@ class Gate:
 
 
 def _own_page(headers: Headers) -> bool:
-    """Return whether no browser header says that a page of another site made the request."""
+    """Return whether no browser header reveals a page of another site."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site is not None:  # only the browser sets it, and it is right behind a proxy, too
+    if site is not None:  # only the browser sets it, and it is also right behind a proxy
         return site in ("same-origin", "none")
-    # No page can set the forwarded host without asking this server first (CORS), which never agrees.
+    # A page can set the forwarded host only with permission of this server (CORS), which never grants it.
     own = {headers.get("host", "").lower(), headers.get("x-forwarded-host", "").lower()}
     return origin is None or urlsplit(origin).netloc.lower() in own - {""}
 

@@ -1,4 +1,4 @@
-"""HTTP connections with limits for slow clients, which uvicorn's own protocol does not have."""
+"""HTTP connections with limits for slow clients, which uvicorn's protocol lacks."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from lingvis.serve.limits.gate import CROWDED
 from lingvis.serve.limits.headers import SECURITY
 
 CONNECTIONS = 500
-HEAD_SECONDS = 10.0  # for the head of a request, since the connection or the last answer
-READ_SECONDS = 60.0  # for reading some of an answer
+HEAD_SECONDS = 10.0  # for the head of a request, from the connection or the last answer
+READ_SECONDS = 60.0  # without the client reading any of an answer
 HEAD_BYTES = 256 * 1024  # all texts of a query, escaped
 
 
 class LimitedProtocol(H11Protocol):
-    """Cuts off clients that send no request or read no answer, marks connections beyond the limit, and answers in JSON
-    if a request is not HTTP."""
+    """Disconnects clients that send no request or read no answer, marks connections beyond the limit, and answers
+    invalid HTTP in JSON."""
 
     _head: asyncio.TimerHandle | None = None
     _reading: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        # Its request is refused like any other, in JSON; uvicorn's own limit would answer in plain text.
+        # The gate rejects its request in JSON; uvicorn's limit would answer in plain text.
         if len(self.connections) > CONNECTIONS:
             self.app_state = {**self.app_state, CROWDED: True}
         self._expect_head()
@@ -61,9 +61,9 @@ class LimitedProtocol(H11Protocol):
             too_long = getattr(error, "error_status_hint", 400) == 431
             status = 431 if too_long else 400
             sentence = (
-                f"the request has more than {HEAD_BYTES} bytes before its body; ask for less"
+                f"the request has more than {HEAD_BYTES} bytes before its body; shorten the query"
                 if too_long
-                else "this is not an HTTP request that can be understood"
+                else "this is not a valid HTTP request"
             )
             body = json.dumps({"error": sentence}).encode()
             headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **SECURITY}

@@ -1,4 +1,4 @@
-"""A bounded number of concurrent requests; further ones get 429 with Retry-After."""
+"""A limited number of concurrent requests; further requests get 429 with Retry-After."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LATER = {"Retry-After": "1"}
 
 
 class Slots:
-    """A number of slots, for any thread."""
+    """A thread-safe number of slots."""
 
     def __init__(self, count: int) -> None:
         self._free, self._lock = count, threading.Lock()
@@ -26,7 +26,7 @@ class Slots:
         return free
 
     def release(self) -> None:
-        """Free a slot that was taken."""
+        """Release a slot that was taken."""
         with self._lock:
             self._free += 1
 

@@ -1,4 +1,4 @@
-"""Bodies of requests: read up to a limit, and checked before anything is decoded."""
+"""Read the bodies of requests up to a limit, and check pictures before decoding."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ FIELDS = QUERIES + 20
 
 
 async def read_body(request: Request, *, limit: int, seconds: float) -> AsyncGenerator[bytes]:
-    """Yield the parts of a body as they come; 413 beyond the limit, 408 if it takes too long."""
+    """Yield the parts of a body as they arrive; 413 beyond the limit, 408 if it takes too long."""
     too_large = HTTPException(413, f"the request is larger than {limit} bytes; send less")
     if int(request.headers.get("content-length", 0)) > limit:
         raise too_large
-    taken = 0
+    received = 0
     try:
         async with asyncio.timeout(seconds):
             async for chunk in request.stream():
-                taken += len(chunk)
-                if taken > limit:
+                received += len(chunk)
+                if received > limit:
                     raise too_large
                 yield chunk
     except TimeoutError as error:
@@ -70,7 +70,7 @@ async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[Pi
 
 
 def check_picture(file: BinaryIO, *, pixels: int) -> None:
-    """Raise if the file is no picture, or has too many pixels."""
+    """Raise if the file is not a picture, or has too many pixels."""
     too_many = HTTPException(413, f"the picture has more than {pixels:,} pixels; send a smaller one")
     try:
         with open_image(file) as image:

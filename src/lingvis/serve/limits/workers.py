@@ -1,4 +1,4 @@
-"""Threads for work that would block the event loop, with a short queue before them."""
+"""Threads for work that would block the event loop, with a short queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class WorkerThreads:
-    """Runs `threads` functions at once and lets `waiting` more wait; a function that takes too long is given up.
+    """Runs `threads` functions at once and queues up to `waiting` more; slow functions are abandoned.
 
     observe: called with the seconds that a function took, without its time in the queue.
     """
@@ -47,7 +47,7 @@ class WorkerThreads:
         if not self._slots.take():
             raise busy()
         future = self._pool.submit(self._timed, function, *args)
-        # The slot is free when the thread is: a function that was given up still runs to its end.
+        # The slot is released with the thread: an abandoned function still runs to its end.
         future.add_done_callback(self._release)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self._seconds)
@@ -59,7 +59,7 @@ class WorkerThreads:
             ) from error
 
     def close(self) -> None:
-        """Drop what waits."""
+        """Drop queued functions."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _timed(self, function: Callable[..., T], *args: object) -> tuple[float, T]:

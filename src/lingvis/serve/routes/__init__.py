@@ -1,0 +1,1 @@
+"""Routes of the HTTP API and of the search page: requests -> answers."""

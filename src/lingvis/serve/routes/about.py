@@ -1,4 +1,4 @@
-"""Routes about the server itself: health, numbers, sessions."""
+"""Routes about the server: health, numbers, sessions."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ async def collection(server: ServerOfRequest) -> CollectionAnswer:
 
 @router.post(
     "/api/session",
-    summary="Give a cookie for the token",
+    summary="Exchange the token for a cookie",
     status_code=204,
     responses={**REFUSED, 422: {"model": ErrorAnswer, "description": "The body holds no token."}},
     openapi_extra={"requestBody": BODY},
 )
 async def start_session(server: ServerOfRequest, request: Request) -> Response:
-    """For browsers, which should not keep the token itself."""
+    """For browsers, which should not store the token."""
     parts = [part async for part in read_body(request, limit=TOKEN_BYTES, seconds=10)]
     try:
         token = json.loads(b"".join(parts))["token"]

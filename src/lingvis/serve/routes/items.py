@@ -1,4 +1,4 @@
-"""Routes of single pictures: what is stored about them, their thumbnails, their files."""
+"""Routes of single pictures: records, thumbnails, files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Version = Annotated[
 ]
 PICTURE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/*": {}}, "description": "The picture."},
-    304: {"description": "The picture is the one that If-None-Match names."},
+    304: {"description": "The browser's version is current (If-None-Match)."},
 }
 router = APIRouter(
     prefix="/api/items/{id}",
@@ -44,7 +44,7 @@ router = APIRouter(
 )
 
 
-@router.get("", summary="What is stored about a picture")
+@router.get("", summary="The record of a picture")
 async def item(server: ServerOfRequest, id: Id) -> ItemAnswer:
     """A picture without its pixels."""
     return ItemAnswer.of(await server.reads.run(server.engine.info, id))
@@ -55,7 +55,7 @@ async def thumbnail(server: ServerOfRequest, id: Id, request: Request, v: Versio
     """The picture with sides of at most 320 pixels."""
     small = await server.reads.run(server.engine.thumbnail, id)
     mark = f'"{hashlib.sha256(small).hexdigest()[:32]}"'
-    cache = DAY if v else ASK_FIRST  # the id stays when the picture is replaced
+    cache = DAY if v else ASK_FIRST  # a replaced picture keeps its id
     return _unless_known(request, mark, cache) or Response(
         small, media_type="image/jpeg", headers={"ETag": mark, "Cache-Control": cache}
     )
@@ -63,7 +63,7 @@ async def thumbnail(server: ServerOfRequest, id: Id, request: Request, v: Versio
 
 @router.get("/picture", summary="The picture itself", response_class=Response, responses=PICTURE)
 async def picture(server: ServerOfRequest, id: Id, request: Request) -> Response:
-    """The file as it is if browsers can show its format, else converted to JPEG."""
+    """The original file if browsers can show its format, otherwise a JPEG."""
     info = await server.reads.run(server.engine.info, id)
     opened = await server.reads.run(open_file, info)
     if opened is None:
@@ -89,7 +89,7 @@ async def picture(server: ServerOfRequest, id: Id, request: Request) -> Response
 
 
 def _unless_known(request: Request, current: str, cache: str) -> Response | None:
-    """Return 304 if the browser has this version already."""
+    """Return 304 if the browser already has this version."""
     marks = [mark.strip().removeprefix("W/") for mark in request.headers.get("if-none-match", "").split(",")]
     return (
         Response(status_code=304, headers={"ETag": current, "Cache-Control": cache})
@@ -99,7 +99,7 @@ def _unless_known(request: Request, current: str, cache: str) -> Response | None
 
 
 async def _chunks(opened: OpenPicture) -> AsyncIterator[bytes]:
-    """Yield no more bytes than were announced, although the file may grow meanwhile."""
+    """Yield only as many bytes as announced, even if the file grows meanwhile."""
     file: BinaryIO = opened.file
     left = opened.size
     with file:

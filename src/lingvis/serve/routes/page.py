@@ -1,4 +1,4 @@
-"""The search page and its files, as they lie in the package."""
+"""The search page and its files, from the package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASK_FIRST = "no-cache"
 
 
 class _PageFiles(StaticFiles):
-    """Files that browsers keep, but compare with the server's before they use them."""
+    """Files that browsers cache but revalidate before use."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -27,7 +27,7 @@ def add_page(app: FastAPI) -> None:
     """Serve index.html at /, the other files below /static."""
     mimetypes.add_type(
         "text/javascript", ".js"
-    )  # some systems call it plain text, and browsers refuse to run that
+    )  # some systems label scripts as plain text, which browsers do not run
     with as_file(files("lingvis.serve") / "page") as folder:
         home = Path(folder)
 

@@ -20,7 +20,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     for status, description in {
         401: "The token is missing or wrong.",
         422: "A parameter is not allowed.",
-        429: "Too many requests at once; Retry-After says when to ask again.",
+        429: "Too many requests at once; try again after Retry-After.",
         503: "The collection is not ready, or the search took too long.",
     }.items()
 }
@@ -48,7 +48,7 @@ router = APIRouter(prefix="/api", tags=["search"], dependencies=[Depends(allowed
 
 @router.get("/search", summary="Find pictures by words")
 async def by_words(server: ServerOfRequest, query: Annotated[SearchQuery, Query()]) -> SearchAnswer:
-    """Pictures that fit best to a sentence, or to all of several, in any language of the model."""
+    """The best pictures for a sentence, or for several sentences together, in any language of the model."""
     seconds, (queries, hits) = await server.searches.run_timed(server.engine.search, query)
     return SearchAnswer(queries=queries, **_page(query, seconds, hits))
 
@@ -60,10 +60,10 @@ async def by_words(server: ServerOfRequest, query: Annotated[SearchQuery, Query(
     openapi_extra={"requestBody": FORM},
 )
 async def by_picture(server: ServerOfRequest, request: Request) -> SearchAnswer:
-    """Pictures like the one that is sent; with words, those that fit to both."""
+    """Pictures similar to the one that is sent; with words, pictures that fit both."""
     server.searches.check()
     settings = server.settings
-    with server.uploads.held():  # separate slots: slow senders must not keep others from searching by words
+    with server.uploads.held():  # separate slots, so that slow uploads do not block searches by words
         query, image = await read_form(request, limit=settings.upload_bytes, seconds=settings.upload_seconds)
 
         def find() -> tuple[list[QueryAnswer], list[Hit]]:
@@ -77,9 +77,9 @@ async def by_picture(server: ServerOfRequest, request: Request) -> SearchAnswer:
     return SearchAnswer(queries=queries, **_page(query, seconds, hits))
 
 
-@router.get("/items/{id}/similar", summary="Find pictures like one of the collection")
+@router.get("/items/{id}/similar", summary="Find pictures similar to one of the collection")
 async def similar(server: ServerOfRequest, id: Id, filters: Annotated[Filters, Query()]) -> SimilarAnswer:
-    """Pictures like one of the collection, without that one."""
+    """Pictures similar to one of the collection, without this one."""
     seconds, hits = await server.searches.run_timed(server.engine.similar, id, filters)
     return SimilarAnswer(**_page(filters, seconds, hits))
 

@@ -28,13 +28,13 @@ def top_k(
     k = min(k, len(table))
     best = queries.new_empty(len(queries), 0)
     rows = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
-    for here in blocks(len(table), TABLE):
-        scores = queries @ table[here].T
+    for part in blocks(len(table), TABLE):
+        scores = queries @ table[part].T
         if scale is not None:
-            scores *= scale[here]
+            scores *= scale[part]
         if less is not None:
-            scores -= less[here]
+            scores -= less[part]
         values, places = scores.topk(min(k, scores.shape[1]), dim=1)
         best, chosen = torch.cat([best, values], dim=1).topk(min(k, best.shape[1] + values.shape[1]), dim=1)
-        rows = torch.cat([rows, places + here.start], dim=1).gather(1, chosen)
+        rows = torch.cat([rows, places + part.start], dim=1).gather(1, chosen)
     return best, rows

@@ -22,15 +22,15 @@ def prepare(values: Floats, *, in_place: bool = False) -> Floats:
     prepared = values if in_place else np.empty_like(values)
     total = np.zeros(values.shape[1], dtype=np.float64)
     count = 0
-    for here in blocks(len(values)):
-        prepared[here], known = _unit(values[here])
-        total += prepared[here].sum(axis=0, dtype=np.float64)
+    for part in blocks(len(values)):
+        prepared[part], known = _unit(values[part])
+        total += prepared[part].sum(axis=0, dtype=np.float64)
         count += int(known.sum())
     mean = (total / max(count, 1)).astype(np.float32)
-    for here in blocks(len(values)):
-        block = prepared[here]
+    for part in blocks(len(values)):
+        block = prepared[part]
         block -= np.where(block.any(axis=1, keepdims=True), mean, 0)
-        prepared[here], _ = _unit(block)
+        prepared[part], _ = _unit(block)
     return prepared
 
 

@@ -23,8 +23,8 @@ def orthogonal(source: Tensor, target: Tensor, pairs: Tensor) -> Tensor:
     """The same as `procrustes`, for pairs of rows of the two tables, int64 [n, 2]."""
     dim = source.shape[1]
     cross = torch.zeros(dim, dim, dtype=torch.float64, device=source.device)
-    for here in blocks(len(pairs)):
-        cross += (target[pairs[here, 1]].T @ source[pairs[here, 0]]).double()
+    for block in blocks(len(pairs)):
+        cross += (target[pairs[block, 1]].T @ source[pairs[block, 0]]).double()
     left, _, right = torch.linalg.svd(cross)
     matrix: Tensor = (left @ right).float()
     return matrix

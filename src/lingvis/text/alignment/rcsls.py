@@ -78,8 +78,8 @@ class RcslsObjective:
         back, back_slope = self._neighbours(matrix.T, self.target, self.pairs[:, 1], self.source)
         slope = forth_slope + back_slope.T
         value = forth + back
-        for here in blocks(len(self.pairs)):
-            source, target = self.source[self.pairs[here, 0]], self.target[self.pairs[here, 1]]
+        for part in blocks(len(self.pairs)):
+            source, target = self.source[self.pairs[part, 0]], self.target[self.pairs[part, 1]]
             value -= 2 * float(((source @ matrix.T) * target).sum())
             slope -= 2 * target.T @ source
         return value / len(self.pairs), slope / len(self.pairs)
@@ -90,10 +90,10 @@ class RcslsObjective:
         """Sum over vectors[rows], mapped, of the mean inner product with the k nearest of table, and its gradient."""
         rows, counts = torch.unique(rows, return_counts=True)
         value, slope = 0.0, torch.zeros_like(matrix)
-        for here in blocks(len(rows)):
-            block = vectors[rows[here]]
+        for part in blocks(len(rows)):
+            block = vectors[rows[part]]
             scores, nearest = top_k(block @ matrix.T, table, self.k)
-            weights = counts[here].to(block.dtype)
+            weights = counts[part].to(block.dtype)
             value += float((scores.mean(dim=1) * weights).sum())
             slope += table[nearest].mean(dim=1).T @ (block * weights[:, None])
         return value, slope

@@ -18,7 +18,7 @@ def write_vectors_text(file: Path, table: WordTable, matrix: Floats | None = Non
     line = " ".join(["%s", *["%.6g"] * dim]) + "\n"
     with file.open("w", encoding="utf-8", newline="\n") as out:
         out.write(f"{len(table.words)} {dim}\n")
-        for here in blocks(len(table.words)):
-            values = table.values[here] if matrix is None else table.values[here] @ matrix.T
-            rows = zip(table.words[here], values.tolist(), strict=True)
+        for block in blocks(len(table.words)):
+            values = table.values[block] if matrix is None else table.values[block] @ matrix.T
+            rows = zip(table.words[block], values.tolist(), strict=True)
             out.writelines(line % (word, *row) for word, row in rows)

@@ -25,13 +25,13 @@ def find_dictionaries(
             f"{folder} is not a folder; name the folder that holds the dictionaries, such as de-en.txt"
         )
     sources = [lang for lang in dict.fromkeys(languages) if lang != into]
-    found = {lang: _pick(_both_directions(folder, lang, into), into, counts or {}) for lang in sources}
-    if sources and not any(found.values()):
+    dictionaries = {lang: _pick(_both_directions(folder, lang, into), into, counts or {}) for lang in sources}
+    if sources and not any(dictionaries.values()):
         raise UserError(
             f"{folder} has no dictionary from {', '.join(sources)} into {into}; name the files like "
             f"{sources[0]}-{into}.txt, {sources[0]}-{into}.index or freedict-deu-eng.index"
         )
-    return {lang: chosen for lang, chosen in found.items() if chosen}
+    return {lang: chosen for lang, chosen in dictionaries.items() if chosen}
 
 
 def _both_directions(folder: Path, lang: str, into: str) -> dict[str, tuple[str, ...]]:

@@ -83,12 +83,12 @@ class WordNet:
 
 def _by_word(file: Path) -> dict[str, list[tuple[str, ...]]]:
     """Word -> its synsets."""
-    found: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
+    synsets: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
     for synset in read_synsets(file):
         names = tuple(name.lower() for name in synset.names)
         for name in dict.fromkeys(names):
-            found[name].append(names)
-    return dict(found)
+            synsets[name].append(names)
+    return dict(synsets)
 
 
 def read_synsets(file: Path) -> Iterator[Synset]:
@@ -117,11 +117,11 @@ def _synset(fields: list[str]) -> Synset:
 
 def _read_exceptions(file: Path) -> dict[str, list[str]]:
     """Irregular form -> its base forms."""
-    found = {}
+    exceptions = {}
     for _, line in data_lines(file):
         form, *bases = (word.replace("_", " ") for word in line.split())
-        found[form] = bases
-    return found
+        exceptions[form] = bases
+    return exceptions
 
 
 def data_lines(file: Path) -> Iterator[tuple[int, str]]:

@@ -39,7 +39,7 @@ class _Language(BaseModel):
     borrowed: dict[str, str]
 
 
-class _Stored(BaseModel):
+class _VocabularyFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     languages: dict[str, _Language]
 
@@ -111,11 +111,13 @@ class LanguageWordTokenizer(Tokenizer):
 
     def save(self, folder: Path) -> None:
         """Write the words of each language, and the mapping to English words, into a model folder."""
-        write_json(folder / self.FILE, _Stored(languages=self._languages).model_dump())
+        write_json(folder / self.FILE, _VocabularyFile(languages=self._languages).model_dump())
 
     def load(self, folder: Path) -> None:
         """Read the files that `save` wrote."""
-        stored = _Stored.model_validate_json((folder / self.FILE).read_text(encoding="utf-8")).languages
+        stored = _VocabularyFile.model_validate_json(
+            (folder / self.FILE).read_text(encoding="utf-8")
+        ).languages
         lender = set(stored[LENDER].words) if LENDER in stored else set()
         for lang, each in stored.items():
             if len(set(each.words)) != len(each.words):

@@ -62,13 +62,13 @@ def read_fasttext_bin(file: Path, wanted: Collection[str]) -> WordTable:
         raise UserError(
             f"{file} is cut off: it ends before the fastText model does; download it again"
         ) from error
-    found = {word: vector for word in wanted if (vector := model.vector(word)) is not None}
-    for word, vector in found.items():
+    vectors = {word: vector for word in wanted if (vector := model.vector(word)) is not None}
+    for word, vector in vectors.items():
         if not np.isfinite(vector).all():
             raise UserError(
                 f"{file} has a number that is not finite in the vector of {word!r}; download it again"
             )
-    return WordTable.of(found, model.matrix.shape[1])
+    return WordTable.of(vectors, model.matrix.shape[1])
 
 
 def _open(file: Path, wanted: frozenset[str]) -> _FastTextModel:

@@ -32,7 +32,7 @@ class SpelledWordPart(WordPart):
             )
         self.dim = dim
         self.drop = 0.0  # share of the n-grams to leave out in training; parts without n-grams ignore it
-        self._kept: _Kept | None = None
+        self._cache: _VectorCache | None = None
 
     @abstractmethod
     def compose(self, words: SpelledWords) -> Tensor:
@@ -49,19 +49,19 @@ class SpelledWordPart(WordPart):
     def train(self, mode: bool = True) -> SpelledWordPart:
         """Switch the mode; training mode drops the kept vectors, since weights are about to change."""
         if mode:
-            self._kept = None
+            self._cache = None
         super().train(mode)
         return self
 
     def _recall(self, words: SpelledWords) -> Tensor:
         """The result of `compose`, from the kept vectors where possible."""
         state = self._state()
-        if self._kept is None or self._kept.state != state:
-            self._kept = _Kept.empty(state, words.letters, next(self.parameters()), self.dim)
-        kept = self._kept
+        if self._cache is None or self._cache.state != state:
+            self._cache = _VectorCache.empty(state, words.letters, next(self.parameters()), self.dim)
+        kept = self._cache
         ids = words.ids.clamp(max=LASTING_IDS - 1)
         if int(ids[-1]) >= len(kept.vectors):  # ids ascend
-            kept = self._kept = kept.grown(int(ids[-1]) + 1)
+            kept = self._cache = kept.grown(int(ids[-1]) + 1)
         # Compare letters, not ids: another tokenizer may use the same ids for other words.
         known = (kept.letters[ids] == words.letters).all(dim=1)
         if known.all():
@@ -85,7 +85,7 @@ class SpelledWordPart(WordPart):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _VectorCache:
     """Vectors [ids, dim] by word id with the letters [ids, C] they were composed from; -1: none yet."""
 
     state: tuple[tuple[int, int], ...]
@@ -93,15 +93,17 @@ class _Kept:
     vectors: Tensor
 
     @classmethod
-    def empty(cls, state: tuple[tuple[int, int], ...], letters: Tensor, weight: Tensor, dim: int) -> _Kept:
+    def empty(
+        cls, state: tuple[tuple[int, int], ...], letters: Tensor, weight: Tensor, dim: int
+    ) -> _VectorCache:
         """Room for the first words; letters and weight determine the widths, number types and device."""
         # Tensors made under inference mode cannot be written outside it.
         with torch.inference_mode(False):
             return cls(state, letters.new_full((1024, letters.shape[1]), -1), weight.new_zeros(1024, dim))
 
-    def grown(self, size: int) -> _Kept:
+    def grown(self, size: int) -> _VectorCache:
         """A copy with room for at least `size` words, and for twice as many as now."""
         more = max(size, 2 * len(self.vectors)) - len(self.vectors)
         with torch.inference_mode(False):
             letters = F.pad(self.letters, (0, 0, 0, more), value=-1)
-            return _Kept(self.state, letters, F.pad(self.vectors, (0, 0, 0, more)))
+            return _VectorCache(self.state, letters, F.pad(self.vectors, (0, 0, 0, more)))

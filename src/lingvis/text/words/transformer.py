@@ -14,9 +14,9 @@ from lingvis.types import TextBatch, Tokens
 class TransformerWords(WordPart):
     """ids [B, L] -> last hidden states [B, L, dim].
 
-    folder: the model folder when a trained model is loaded; the architecture then comes from the saved configuration
-    and the weights from the model folder, so that the hub is not needed. A
-    transformer whose weights are all frozen stays in evaluation mode: a sentence always has the same states.
+    folder: the model folder when a trained model is loaded; the architecture then comes from the saved
+    configuration and the weights from the model folder, so that the hub is not needed. A transformer whose weights
+    are all frozen stays in evaluation mode: a sentence always has the same states.
     """
 
     def __init__(self, *, vocabulary: Vocabulary, model: str, folder: Path | None = None) -> None:

@@ -19,7 +19,7 @@ from lingvis.training.loop.watch import LossWatch, mean_loss
 LOG_EVERY = 50  # steps between two reports of the loss: each report makes the device wait once
 
 
-class Interrupted(Exception):
+class TrainingInterrupt(Exception):
     """Ctrl-C was pressed; the checkpoint is written."""
 
 
@@ -49,12 +49,12 @@ class RunRecord:
         self.watch = LossWatch()
 
     def after_step(self) -> None:
-        """Report the loss and write a checkpoint when due; raises Interrupted after Ctrl-C."""
+        """Report the loss and write a checkpoint when due; raises TrainingInterrupt after Ctrl-C."""
         if self._state.step % LOG_EVERY == 0:
             self.report()
         if self._interrupted():
             self._checkpoint()
-            raise Interrupted
+            raise TrainingInterrupt
         if time.monotonic() - self._saved > self._checkpoint_seconds:
             self._checkpoint()
             self._saved = time.monotonic()

@@ -38,33 +38,33 @@ def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
 
 def take_parts(model: DualEncoder, source: Embedder, parts: Sequence[str]) -> None:
     """Copy the weights and buffers below some name prefixes; raises unless both models have the same ones."""
-    here, there = model.state_dict(), source.model.state_dict()
-    taken: dict[str, Tensor] = {}
+    own_weights, source_weights = model.state_dict(), source.model.state_dict()
+    copied: dict[str, Tensor] = {}
     for part in parts:
-        wanted, given = _under(part, here), _under(part, there)
-        if not wanted:
-            known = sorted({".".join(name.split(".")[:2]) for name in here})
+        targets, sources = _under(part, own_weights), _under(part, source_weights)
+        if not targets:
+            prefixes = sorted({".".join(name.split(".")[:2]) for name in own_weights})
             raise UserError(
-                f"start.parts names {part!r}, which no weight of this recipe has; parts are: {', '.join(known)}"
+                f"start.parts names {part!r}, which no weight of this recipe has; parts are: {', '.join(prefixes)}"
             )
-        if wanted.keys() != given.keys():
-            name = sorted(wanted.keys() ^ given.keys())[0]
-            which = "this recipe" if name in wanted else f"model {source.name}"
+        if targets.keys() != sources.keys():
+            name = sorted(targets.keys() ^ sources.keys())[0]
+            which = "this recipe" if name in targets else f"model {source.name}"
             raise UserError(
                 f"start.parts names {part!r}, but only {which} has {name}; "
-                "take parts that are built alike in both, or leave it out"
+                "choose parts that are equal in both, or leave it out"
             )
-        for name, tensor in given.items():
-            if tensor.shape != wanted[name].shape:
-                sizes = [" x ".join(map(str, each.shape)) for each in (wanted[name], tensor)]
+        for name, tensor in sources.items():
+            if tensor.shape != targets[name].shape:
+                sizes = [" x ".join(map(str, each.shape)) for each in (targets[name], tensor)]
                 raise UserError(
                     f"start.parts names {part!r}, but {name} is {sizes[0]} in this recipe and {sizes[1]} in model "
                     f"{source.name}; give both the same sizes"
                 )
-        taken |= given
+        copied |= sources
     with torch.no_grad():
-        for name, tensor in taken.items():
-            here[name].copy_(tensor)
+        for name, tensor in copied.items():
+            own_weights[name].copy_(tensor)
 
 
 def _under(part: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -96,14 +96,14 @@ def fit_translator(
             f"{', '.join(source.languages)}; train one with recipe translator_fs"
         )
     words = WordTable(list(vocabulary.own_words), vectors[len(vocabulary.special) :])
-    known = WordTable(list(space.words), space.table())
-    check_sizes(words, known)
+    source_words = WordTable(list(space.words), space.table())
+    check_sizes(words, source_words)
     if options.get("dictionary"):
         dictionary = read_dictionary(Path(options["dictionary"]))
     else:
         dictionary = induce_dictionary(parallel_words(dataset, *langs))
-    pairs = dictionary_pairs(words, known, dictionary)
+    pairs = dictionary_pairs(words, source_words, dictionary)
     check_pairs(pairs, words.values.shape[1])
-    matrix = fit_pairs(method, words.values, known.values, pairs, device=str(device)).matrix
+    matrix = fit_pairs(method, words.values, source_words.values, pairs, device=str(device)).matrix
     lengths = np.linalg.norm(words.values @ matrix.T, axis=1)
     return {"matrix": matrix / lengths[lengths > 0].mean()}

@@ -60,13 +60,13 @@ def stored_vectors(recipe: Recipe, dataset: Dataset, vocabulary: Vocabulary) -> 
     values = np.zeros((vocabulary.size, stored.dim), dtype=np.float32)
     for lang, (first, last) in zip(vocabulary.languages, vocabulary.blocks, strict=True):
         offset = vocabulary.blocks[0][0]
-        found, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
+        vectors_of_lang, known = stored.lookup(vocabulary.own_words[first - offset : last - offset], lang)
         if _keeps_vectors(recipe):
             # The vocabulary has all stored words, and perhaps some without a vector, which stay zero.
-            found = prepare(found)
+            vectors_of_lang = prepare(vectors_of_lang)
         elif known.any():
-            found[known] -= found[known].mean(axis=0)
-        values[first:last] = found
+            vectors_of_lang[known] -= vectors_of_lang[known].mean(axis=0)
+        values[first:last] = vectors_of_lang
     return values
 
 

@@ -13,14 +13,14 @@ from lingvis.files import sync
 
 
 class FolderSync:
-    """Flushes the files that appeared below a folder since the last call; files there are never changed once written."""
+    """Flushes files that were added to a folder since the last call; its files never change after writing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._done: set[str] = set()  # empty at first, to flush what a killed process left unflushed, too
+        self._done: set[str] = set()  # empty at first, so that files of a killed process are flushed too
 
     def __call__(self) -> None:
-        """Flush new files first, then the folders that name them."""
+        """Flush new files first, then their folders."""
         seen: set[str] = set()
         changed: set[str] = set()
         for place, folders, files in os.walk(self.folder):
@@ -42,7 +42,7 @@ class FolderSync:
 
 @contextlib.contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
-    """Hold the lock of a collection folder; raises UserError if another process holds it. A kill frees it."""
+    """Hold the lock of a collection folder; raises UserError if another process holds it. A kill releases it."""
     handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o666)
     try:
         try:

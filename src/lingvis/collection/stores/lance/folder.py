@@ -1,4 +1,4 @@
-"""The folder of a collection on LanceDB: collection.json names the table in use, which lies beside it."""
+"""The folder of a collection on LanceDB: collection.json names the current table, in the same folder."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def is_collection(folder: Path) -> bool:
 
 
 def create_folder(folder: Path, header: Header, *, replace: bool) -> None:
-    """Make an empty collection; with `replace` an existing one is emptied in one step: collection.json comes last."""
+    """Make an empty collection; with `replace`, empty an existing one atomically: collection.json is written last."""
     if folder.exists() and not is_collection(folder) and not _left_over(folder):
         raise UserError(f"{folder} exists and holds no collection; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     with one_writer(folder):
-        if is_collection(folder) and not replace:  # made by another process meanwhile
+        if is_collection(folder) and not replace:  # another process made it meanwhile
             return
         name = f"items-{time.time_ns():x}"
         connect(folder).create_table(name, schema=schema(header.dim))
@@ -45,12 +45,12 @@ def create_folder(folder: Path, header: Header, *, replace: bool) -> None:
 
 
 def write_header(folder: Path, header: Header, table: str) -> None:
-    """Replace collection.json in one step."""
+    """Replace collection.json atomically."""
     write_json(folder / FILE, {"table": table, **header.model_dump()})
 
 
 def _left_over(folder: Path) -> bool:
-    """Return whether a folder holds only what a kill left of a collection that was being made."""
+    """Return whether a folder holds only the remains of a collection whose creation was killed."""
     if not folder.is_dir():
         return False
     return all(
@@ -71,7 +71,7 @@ def connect(folder: Path) -> Any:
 
 
 def open_table(folder: Path, name: str) -> Any:
-    """Open the table of a collection; after a power cut as it was when it was last flushed."""
+    """Open the table of a collection; after a power cut, its last flushed version."""
     try:
         return connect(folder).open_table(name)
     except (ValueError, RuntimeError, OSError) as error:

@@ -38,7 +38,7 @@ from lingvis.collection.stores.records import (
 )
 from lingvis.errors import UserError
 
-# Exact search in memory up to here, 400 MB. Measured with 100,000 x 1024 on 2 cores: 11 ms per query, against 20 to 25
+# Exact search in memory up to this size, 400 MB. Measured with 100,000 x 1024 on 2 cores: 11 ms per query, against 20 to 25
 # with the index below, whose time hardly grows; a query may take 50 ms with the encoding of its words.
 EXACT_VALUES = 200_000_000
 # Rows per partition, and the number of partitions that a query searches: a minimum, and a share of all. Recall@10 of
@@ -47,24 +47,24 @@ EXACT_VALUES = 200_000_000
 # took longer to train.
 PARTITION, PROBED_LEAST, PROBED = 2000, 30, 0.4
 SAMPLED, ITERATIONS = 64, 20  # rows per partition to learn the partitions from, and passes over them
-# Minimum numbers of results that the index is asked for, so that the pages of a query agree with one another.
+# Minimum numbers of results to request from the index, so that the pages of a query are consistent.
 PLACES = (250, 1000, 4000)
-# Candidates by quantised vectors per result, compared again by the stored ones: one bit per value says less about a
-# short vector, so short vectors need more.
+# Candidates by quantised vectors per result, compared again by the stored vectors: one bit per value is less
+# precise for a short vector, so short vectors need more.
 REFINED, REFINED_VALUES = 2, 1024
 # Rows from which an index on ids pays off: finding one row takes 7 ms among 100,000 instead of 12 to 21.
 LOOKED_UP = 10_000
-UNINDEXED = 4096  # rows that may be missing from an index; each query compares these one by one
+UNINDEXED = 4096  # rows that may be missing from an index; each query compares them one by one
 # Merging small files rewrites all of them: it waits until they have grown by a quarter, so that it stays cheap overall.
 FEW_FILES, ROWS_A_FILE = 64, 256
-OLD = timedelta(minutes=10)  # replaced files stay that long, for readers that still use them
+OLD = timedelta(minutes=10)  # replaced files stay for this time, for readers that still use them
 FOREVER = timedelta(days=36500)
-RELOAD_SHARE = 0.1  # share of time that a reader may spend on following a writer
+RELOAD_SHARE = 0.1  # share of time that a reader may spend on reloading
 TRIES = 5
 
 
 class LanceStore:
-    """A folder with collection.json, which names the table in use, and that table; a rebuild starts a new one.
+    """A folder with collection.json and the table that it names; a rebuild starts a new table.
 
     exact_values: rows x dim up to which search compares every row in memory.
     """
@@ -79,7 +79,7 @@ class LanceStore:
     def create(
         cls, folder: Path, header: Header, *, replace: bool = True, exact_values: int = EXACT_VALUES
     ) -> LanceStore:
-        """Make an empty collection; an existing one is emptied with `replace`, else opened as it is."""
+        """Make an empty collection; an existing one is emptied with `replace`, otherwise opened unchanged."""
         create_folder(folder, header, replace=replace)
         return cls(folder, exact_values=exact_values)
 
@@ -99,7 +99,7 @@ class LanceStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold this around all writes."""
+        """Context for all writes."""
         with one_writer(self.folder):
             self._refresh()
             self._table.checkout_latest()
@@ -118,10 +118,10 @@ class LanceStore:
             yield from to_files(batch)
 
     def upsert(self, items: Sequence[Item]) -> None:
-        """Add rows or replace those of the same id."""
+        """Add rows or replace rows with the same id."""
         if items:
             merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-            # LanceDB takes a missing vector for a mistake unless it is set to stay missing.
+            # By default LanceDB rejects a missing vector.
             merge.execute(to_table(items, self.header.dim), on_bad_vectors="null")
             self._sync()
 
@@ -147,7 +147,7 @@ class LanceStore:
         return dict(zip(rows["id"].to_pylist(), matrix, strict=True))
 
     def info(self, id: str) -> PictureInfo | None:
-        """Return what is stored about one picture."""
+        """Return the record of one picture."""
         self._refresh()
         return next(iter(to_infos(self._rows(INFO_COLUMNS, _among([id])).to_arrow())), None)
 
@@ -180,7 +180,7 @@ class LanceStore:
     def search(
         self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False
     ) -> list[list[Hit]]:
-        """Return the best rows per query: exactly in memory while there are few rows, else by the engine's index."""
+        """Return the best rows per query: exact in memory for few rows, otherwise by the engine's index."""
         self._refresh()
         column = CAPTION_EMBEDDING if captions else EMBEDDING
         rows = self._vector_count(column)
@@ -191,7 +191,7 @@ class LanceStore:
         ]
 
     def maintain(self) -> None:
-        """Merge small files and update the search indexes where it pays off."""
+        """Merge small files and update the search indexes when it pays off."""
         rows = int(self._table.count_rows())
         if self._table.stats()["fragment_stats"]["num_fragments"] > FEW_FILES + rows // ROWS_A_FILE:
             self._optimize()
@@ -235,7 +235,7 @@ class LanceStore:
 
     def _optimize(self) -> None:
         self._tidy(FOREVER)
-        self._sync()  # the new files are on the disk before the old ones go
+        self._sync()  # new files must be on the disk before old ones are deleted
         self._tidy(OLD)
 
     def _tidy(self, age: timedelta) -> None:
@@ -249,7 +249,7 @@ class LanceStore:
         return None
 
     def _in_memory(self, column: str) -> ExactIndex:
-        """Return the rows as they are now; while a writer is busy, a little behind it."""
+        """Return the current rows; slightly older ones while another process writes."""
         with self._opening:
             version = int(self._table.version)
             held = self._exact.get(column)
@@ -279,7 +279,7 @@ class LanceStore:
         return query.limit(None) if sql is None else query.where(sql).limit(None)
 
     def _refresh(self) -> None:
-        """Load what other processes have written; a rebuild means another table and maybe another model."""
+        """Load changes by other processes; after a rebuild, another table and maybe another model."""
         with self._opening:  # threads share a store
             if (self.folder / FILE).stat().st_mtime_ns != self._stamp:
                 before = self.header

@@ -30,7 +30,7 @@ def is_postgres(address: str) -> bool:
 
 
 def parse(address: str) -> Address:
-    """Parse an address; an error does not repeat it, because it may hold a password."""
+    """Parse an address; errors do not quote it, because it may hold a password."""
     try:
         parts = urlsplit(address)
         if "@" in parts.path + parts.query or parts.fragment or parts.netloc.count("@") > 1:
@@ -47,7 +47,7 @@ def parse(address: str) -> Address:
     name = dict(options).get("collection", COLLECTION)
     if not re.fullmatch(r"[\w.-]{1,63}", name):
         raise UserError(
-            f"a collection cannot be called {name!r}; use up to 63 letters, digits and the characters . _ -"
+            f"invalid collection name {name!r}; use up to 63 letters, digits and the characters . _ -"
         )
     rest = urlencode([(key, value) for key, value in options if key != "collection"], quote_via=quote)
     shown = f"postgresql://{user.partition(':')[0]}{at}{hosts}{parts.path}?collection={name}"

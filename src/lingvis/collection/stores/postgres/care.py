@@ -16,8 +16,8 @@ from lingvis.collection.stores.postgres.state import read_state
 def build_due(connection: Connection, address: Address, columns: Sequence[str], *, exact_values: int) -> None:
     """Build the indexes of columns that hold more than `exact_values` values, again if an index has become too sparse.
 
-    Nothing is done while others write, since the last of them comes here, too; while another process builds; or if the
-    role may not build.
+    Does nothing while other processes write (the last of them builds), while another process builds, or if the role
+    lacks the permission.
     """
     state = read_state(connection, address)
     table, dim = state.table, state.header.dim

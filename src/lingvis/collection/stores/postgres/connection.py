@@ -18,8 +18,8 @@ from psycopg.conninfo import conninfo_to_dict
 from lingvis.collection.stores.postgres.address import Address
 from lingvis.errors import UserError
 
-PATIENCE = 30.0  # seconds that a server may take to come back
-WAIT = 5.0  # seconds to wait for a free connection before the server itself is tried
+PATIENCE = 30.0  # seconds to wait for a server to come back
+WAIT = 5.0  # seconds to wait for a free connection before the server is tried directly
 CONNECTIONS = 8
 DEFAULTS = {"connect_timeout": 10, "keepalives_idle": 60, "application_name": "lingvis"}
 # Just-in-time compilation would cost more than it saves; an acknowledged row has to be on the disk; a client that
@@ -31,23 +31,23 @@ SETTINGS = """
 """
 ADVICE = {
     "password": "give it in the address, in the variable PGPASSWORD or in the file ~/.pgpass",
-    "does not exist": "create it, or name another one; docs/guide/postgres.md says how",
-    "": "check the address, and that the server runs and lets you in",
+    "does not exist": "create it (see docs/guide/postgres.md), or name another one",
+    "": "check the address, and that the server runs and accepts you",
 }
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # our own messages cover its warnings
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # our messages replace its warnings
 
 
 def connect(address: Address) -> Connection:
-    """Open a first connection; raises UserError that says what is wrong with the address or the server."""
+    """Open a first connection; raises a UserError that explains problems with the address or the server."""
     try:
         return open_connection(address)
     except psycopg.ProgrammingError as error:
         raise UserError(
-            f"{address.shown} has options that PostgreSQL does not know; only collection and those of libpq may "
+            f"{address.shown} has unknown options; only collection and options of libpq may "
             "follow the question mark"
         ) from error
     except psycopg.OperationalError as error:
@@ -57,7 +57,7 @@ def connect(address: Address) -> Connection:
 
 
 def ask(address: Address, action: Callable[[Connection], Result]) -> Result:
-    """Run an idempotent action on its own connection."""
+    """Run an idempotent action on a separate connection."""
 
     def attempt() -> Result:
         with connect(address) as connection:
@@ -67,7 +67,7 @@ def ask(address: Address, action: Callable[[Connection], Result]) -> Result:
 
 
 def open_connection(address: Address) -> Connection:
-    """Open a connection in which every statement commits by itself; raises psycopg's own errors."""
+    """Open a connection in which every statement commits separately; raises errors of psycopg."""
     connection = psycopg.connect(address.conninfo, **_options(address))
     connection.execute(SETTINGS)
     return connection
@@ -110,7 +110,7 @@ class ConnectionPool:
                 ):
                     return action(connection)
             except psycopg_pool.PoolTimeout as error:
-                if self._used >= CONNECTIONS:  # the server is there, and busy with our other queries
+                if self._used >= CONNECTIONS:  # the server runs, but our other queries use all connections
                     raise psycopg.errors.TooManyConnections(f"all {CONNECTIONS} are in use") from error
                 self._away = True
                 raise
@@ -143,7 +143,7 @@ class ConnectionPool:
         self._close = weakref.finalize(self, self._pool.close, 1.0)
 
     def _renew(self) -> None:
-        """Connect directly: the pool would wait longer and longer between its own attempts."""
+        """Connect directly: the pool would wait longer and longer between attempts."""
         open_connection(self._address).close()
         with self._lock:
             if self._away:
@@ -179,10 +179,10 @@ def _lost(error: psycopg.Error) -> bool:
 
 
 def _explained(error: psycopg.Error, address: Address) -> Exception:
-    """Turn what the server rejects for its own reasons into a UserError; other errors are our bugs and stay as they are."""
+    """Convert rejections by the server into a UserError; other errors are bugs and stay unchanged."""
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return UserError(
-            f"the role in {address.shown} lacks a permission ({_reason(error)}); docs/guide/postgres.md lists those it needs"
+            f"the role in {address.shown} lacks a permission ({_reason(error)}); see docs/guide/postgres.md"
         )
     if isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction):
         return UserError(f"the server of {address.shown} cannot do this now: {_reason(error)}")

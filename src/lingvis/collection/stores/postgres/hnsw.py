@@ -37,7 +37,7 @@ class Graph:
     candidates: int
 
 
-# pgvector's own choice finds 0.989 of the ten nearest among 100,000 rows of 1024 values, but 0.904 among 1,000,000.
+# pgvector's default finds 0.989 of the ten nearest among 100,000 rows of 1024 values, but 0.904 among 1,000,000.
 USUAL = Graph(neighbours=16, visited=64, candidates=500)
 # Among 1,000,000: 0.992, and 0.976 with 500 candidates. It takes 2.6 times as long to build.
 DENSE = Graph(neighbours=32, visited=128, candidates=1000)
@@ -45,7 +45,7 @@ DENSE_FROM = 200_000  # rows
 
 
 def graph_for(rows: int) -> Graph:
-    """Return the density that this number of rows needs."""
+    """Return the density for a number of rows."""
     return DENSE if rows >= DENSE_FROM else USUAL
 
 
@@ -55,7 +55,7 @@ def index_name(table: str, column: str) -> str:
 
 
 def indexes(connection: Connection, table: str) -> dict[str, Graph]:
-    """Return the HNSW indexes of a table that can be used; a kill during the building leaves an unusable one."""
+    """Return the HNSW indexes of a table that can be used; a build that was killed leaves an unusable index."""
     rows = connection.execute(INDEXES, [table])
     return {
         str(name): DENSE if (neighbours or 0) >= DENSE.neighbours else USUAL
@@ -73,7 +73,7 @@ def owns(connection: Connection, table: str) -> bool:
 
 
 def build(connection: Connection, table: str, column: str, *, dim: int, rows: int) -> None:
-    """Build the index of a column; replaces one that a kill left unfinished or that has become too sparse."""
+    """Build the index of a column; replaces an unfinished index or one that has become too sparse."""
     name = index_name(table, column)
     graph = graph_for(rows)
     # Twice as many links as neighbours at the base of the graph, where all rows are; the levels above are small.
@@ -89,7 +89,7 @@ def build(connection: Connection, table: str, column: str, *, dim: int, rows: in
 
 
 def _create(connection: Connection, name: str, table: str, column: str, graph: Graph) -> None:
-    """Create the index beside an existing one, which serves until the new one replaces it."""
+    """Create the index beside an existing one, which is used until then."""
     parts: dict[str, Any] = {
         key: sql.Identifier(value)
         for key, value in {"name": name, "next": f"{name}_next", "table": table, "column": column}.items()

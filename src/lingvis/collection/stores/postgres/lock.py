@@ -30,7 +30,7 @@ class Writer:
         self.run(lambda _: None)
 
     def alone(self) -> None:
-        """Shut all others out until the end; raises UserError if another process is writing."""
+        """Exclude all other writers until the end; raises UserError if another process is writing."""
         self.run(lambda connection: self._lock(connection, ALONE))
         self._alone = True
 
@@ -46,9 +46,9 @@ class Writer:
         return patiently(attempt, self._address)
 
     def close(self) -> None:
-        """Free the lock."""
+        """Release the lock."""
         if self._connection is not None:
-            # The server notices the end of a connection only later; the next process must see the lock free at once.
+            # The server notices the end of a connection late; the next process must get the lock at once.
             with contextlib.suppress(psycopg.Error):
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
             self._connection.close()
@@ -73,12 +73,12 @@ class Writer:
 
 
 def takes_care(connection: Connection, address: Address) -> bool:
-    """Take over the maintenance of the search index; returns False if another process has it."""
+    """Take the lock for maintenance of the search index; returns False if another process has it."""
     return _locked(connection, ALONE, address, "care")
 
 
 def joins(connection: Connection, address: Address) -> bool:
-    """Count as a writer from now on; returns False if another process writes alone."""
+    """Take a shared writer lock; returns False if another process writes alone."""
     return _locked(connection, SHARED, address, "write")
 
 

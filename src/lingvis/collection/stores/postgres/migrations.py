@@ -8,7 +8,7 @@ from lingvis.collection.stores.postgres.address import Address
 from lingvis.collection.stores.postgres.connection import Connection
 from lingvis.errors import UserError
 
-# Never change one that was released; add another. Version n is what the first n of them leave.
+# Never change a released migration; add another one. Version n is the result of the first n migrations.
 MIGRATIONS = (
     """
     CREATE SEQUENCE lingvis_table_number;
@@ -21,19 +21,19 @@ MIGRATIONS = (
     """,
 )
 LOCK = 0x6C696E67766973  # a number that no other program uses as a lock
-PGVECTOR = (0, 8)  # the first that continues a search when a filter leaves too few rows
+PGVECTOR = (0, 8)  # the first version that continues a search when a filter leaves too few rows
 
 
 def is_prepared(connection: Connection) -> bool:
     """Return whether the database has ever held a collection."""
-    (found,) = connection.execute("SELECT to_regclass('lingvis_migrations') IS NOT NULL").fetchone() or (
+    (prepared,) = connection.execute("SELECT to_regclass('lingvis_migrations') IS NOT NULL").fetchone() or (
         False,
     )
-    return bool(found)
+    return bool(prepared)
 
 
 def migrate(connection: Connection, address: Address) -> None:
-    """Bring the shared tables up to date, all steps or none; several processes may try at once."""
+    """Migrate the shared tables in one transaction; several processes may try at once."""
     _check_encoding(connection, address)
     if is_prepared(connection) and _version(connection) == len(MIGRATIONS):
         return _check_pgvector(connection, address)
@@ -47,7 +47,7 @@ def migrate(connection: Connection, address: Address) -> None:
         version = _version(connection)
         if version > len(MIGRATIONS):
             raise UserError(
-                f"the tables of {address.shown} have version {version}, this lingvis knows {len(MIGRATIONS)}; upgrade it"
+                f"the tables of {address.shown} have version {version}, this lingvis supports {len(MIGRATIONS)}; upgrade it"
             )
         for number, statements in enumerate(MIGRATIONS[version:], start=version + 1):
             connection.execute(statements)
@@ -78,18 +78,18 @@ def _add_pgvector(connection: Connection, address: Address) -> None:
 
 
 def _check_pgvector(connection: Connection, address: Address) -> None:
-    found = connection.execute(
+    extension = connection.execute(
         "SELECT extversion, to_regtype('halfvec') IS NOT NULL FROM pg_extension WHERE extname = 'vector'"
     ).fetchone()
-    version = str(found[0]) if found else "none"
-    if not found or tuple(int(part) for part in version.split(".")[:2]) < PGVECTOR:
+    version = str(extension[0]) if extension else "none"
+    if not extension or tuple(int(part) for part in version.split(".")[:2]) < PGVECTOR:
         raise UserError(
-            f"the database of {address.shown} has pgvector {version}, but 0.8 or newer is needed; install that, and let "
+            f"the database of {address.shown} has pgvector {version}, but 0.8 or newer is needed; install it, and let "
             "an administrator run there: ALTER EXTENSION vector UPDATE"
         )
-    if not found[1]:
+    if not extension[1]:
         raise UserError(
-            f"pgvector lies in a schema of {address.shown} that is not searched; add that schema to the role's search_path"
+            f"pgvector is in a schema of {address.shown} outside the role's search_path; add this schema to it"
         )
 
 

@@ -41,7 +41,7 @@ COLUMNS = {
     EMBEDDING: "halfvec({dim}) NOT NULL",
     CAPTION_EMBEDDING: "halfvec({dim})",
 }
-# Vectors stay in the row as far as a page has room, so that a scan finds them there; thumbnails never do.
+# Vectors are stored in the row if they fit a page, for fast scans; thumbnails are stored outside.
 STORAGE = {"thumbnail": "external", EMBEDDING: "main", CAPTION_EMBEDDING: "main"}
 SEARCHED = ("path", "date", "size", "format")
 TEXTS = {"id", "path", "hash", "format", CAPTION, "lang"}
@@ -123,7 +123,7 @@ def to_conditions(where: Filter, column: str) -> tuple[sql.Composed, list[Any]]:
     clauses = [sql.SQL("{} IS NOT NULL").format(sql.Identifier(column))]
     values: list[Any] = []
     for name, comparison, value in conditions(where):
-        if comparison == "starts_with":  # every path that starts with "/a/" lies between "/a/" and "/a0"
+        if comparison == "starts_with":  # every path that starts with "/a/" is between "/a/" and "/a0"
             clauses.append(sql.SQL("{0} >= %s AND {0} < %s").format(sql.Identifier(name)))
             values += [to_text(value), to_text(value[:-1] + chr(ord(value[-1]) + 1))]
         else:
@@ -140,17 +140,17 @@ def to_text(text: str) -> str:
 
 
 def from_text(value: Any) -> Any:
-    """Undo `to_text`; values that are no texts stay as they are."""
+    """Undo `to_text`; other values than strings stay unchanged."""
     if isinstance(value, str) and "\x1b" in value:
         return ESCAPED.sub(lambda match: chr(int(match[1], 16)), value)
     return value
 
 
 def to_half(vector: Floats) -> HalfVector:
-    """Convert to half precision, as vectors are stored; this changes a cosine by less than 0.001."""
+    """Convert to half precision for storage; this changes a cosine by less than 0.001."""
     return HalfVector(vector.astype(np.float16))
 
 
 def to_vector(value: HalfVector) -> Floats:
-    """Convert to single precision, as callers take vectors."""
+    """Convert to single precision for callers."""
     return value.to_numpy().astype(np.float32)

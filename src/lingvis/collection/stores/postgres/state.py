@@ -24,7 +24,7 @@ SELECT = """
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The table in use, and the header of the model that fills it."""
+    """The current table, and the header of its model."""
 
     table: str
     header: Header
@@ -37,10 +37,10 @@ def exists(connection: Connection, address: Address) -> bool:
 
 def read_state(connection: Connection, address: Address) -> State:
     """Read table and header; a rebuild changes the table, and maybe the model."""
-    found = connection.execute(SELECT, [address.collection]).fetchone()
-    if found is None:
+    row = connection.execute(SELECT, [address.collection]).fetchone()
+    if row is None:
         raise missing(address)
-    fields, table, there = found
+    fields, table, table_exists = row
     if isinstance(fields, dict) and fields.get("format", FORMAT) != FORMAT:
         raise UserError(
             f"{address.shown} has collection format {fields['format']!r}, this version reads {FORMAT}; upgrade lingvis, "
@@ -52,7 +52,7 @@ def read_state(connection: Connection, address: Address) -> State:
         raise UserError(
             f"the header of {address.shown} is damaged; restore a backup, or encode all pictures again (rebuild)"
         ) from error
-    if not there:
+    if not table_exists:
         raise UserError(
             f"{address.shown} is damaged (its table {table} is gone); restore a backup, or encode all pictures again "
             "(rebuild)"
@@ -61,27 +61,27 @@ def read_state(connection: Connection, address: Address) -> State:
 
 
 def missing(address: Address) -> UserError:
-    """Return the error that there is no such collection."""
+    """Return the error for a missing collection."""
     return UserError(
         f"no collection at {address.shown}; make one with: lingvis index '{address.shown}' FOLDER --model RUN"
     )
 
 
 def create(connection: Connection, address: Address, header: Header) -> None:
-    """Make an empty table; the one that was in use is dropped."""
-    found = connection.execute(SELECT, [address.collection]).fetchone()
+    """Make an empty table and drop the previous one."""
+    row = connection.execute(SELECT, [address.collection]).fetchone()
     _enter(
         connection,
         address,
         header,
         "UPDATE SET table_number = excluded.table_number, header = excluded.header",
     )
-    if found is not None:
-        connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(found[1])))
+    if row is not None:
+        connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(row[1])))
 
 
 def add(connection: Connection, address: Address, header: Header) -> None:
-    """Make an empty table unless there is one; of two processes, the second waits for the first."""
+    """Make an empty table unless there is one; a second process waits for the first."""
     _enter(connection, address, header, "NOTHING")
 
 

@@ -44,7 +44,7 @@ from lingvis.collection.stores.records import (
 )
 from lingvis.errors import UserError
 
-# Every row is compared up to here. Measured with 30,000 x 1024 on 2 cores: 38 ms per query, against 10 ms with the index,
+# Up to this size every row is compared. Measured with 30,000 x 1024 on 2 cores: 38 ms per query, 10 ms with the index,
 # which takes 16 s to build; beyond, comparing alone would use up the 50 ms that a query may take.
 EXACT_VALUES = 30_000_000
 PAGE = 10_000  # rows of `files` at a time: no long transaction, and a restart costs one page
@@ -52,7 +52,7 @@ CHUNK = 1000  # rows per statement
 
 
 class PostgresStore:
-    """A row of lingvis_collections, which names the table in use, and that table; a rebuild starts a new one.
+    """A row of lingvis_collections and the table that it names; a rebuild starts a new table.
 
     exact_values: rows x dim up to which search compares every row.
     """
@@ -74,7 +74,7 @@ class PostgresStore:
     def create(
         cls, address: Address, header: Header, *, replace: bool = True, exact_values: int = EXACT_VALUES
     ) -> PostgresStore:
-        """Make an empty collection; an existing one is emptied with `replace`, else opened as it is."""
+        """Make an empty collection; an existing one is emptied with `replace`, otherwise opened unchanged."""
         ask(address, lambda connection: migrate(connection, address))
         if replace or not cls.exists(address):
             writer = Writer(address)
@@ -94,11 +94,11 @@ class PostgresStore:
 
     @property
     def header(self) -> Header:
-        """The header as it was last read."""
+        """The header that was last read."""
         return self._state.header
 
     def replace_header(self, header: Header) -> None:
-        """Store another header; unless only the path of the model differs, nobody else may write until the end."""
+        """Store another header; unless only the path of the model differs, no other process may write until the end."""
         with self._writing() as writer:
             if header != self.header.model_copy(update={"model": header.model}):
                 writer.alone()
@@ -107,7 +107,7 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold this around all writes; several processes may, unless one rebuilds or changes the model."""
+        """Context for all writes; several processes may write unless one rebuilds or changes the model."""
         self._writer, self._wants_care = Writer(self._address), False
         try:
             self._writer.run(self._refresh)
@@ -127,7 +127,7 @@ class PostgresStore:
             last = rows[-1][0]
 
     def upsert(self, items: Sequence[Item]) -> None:
-        """Add rows or replace those of the same id."""
+        """Add rows or replace rows with the same id."""
         columns = to_columns(items)
 
         def insert(connection: Connection, table: str) -> None:
@@ -160,7 +160,7 @@ class PostgresStore:
         return {from_text(id): to_vector(half) for id, half in rows if half is not None}
 
     def info(self, id: str) -> PictureInfo | None:
-        """Return what is stored about one picture."""
+        """Return the record of one picture."""
         return next((to_info(row) for row in self._among([id], INFO_COLUMNS)), None)
 
     def thumbnail(self, id: str) -> bytes | None:
@@ -190,7 +190,7 @@ class PostgresStore:
     def search(
         self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False
     ) -> list[list[Hit]]:
-        """Return the best rows per query: by the index once `maintain` has built it, else by comparing every row."""
+        """Return the best rows per query: by the index that `maintain` builds, otherwise by comparing every row."""
         column = CAPTION_EMBEDDING if captions else EMBEDDING
 
         def ask(connection: Connection, table: str) -> list[list[Hit]]:
@@ -234,13 +234,13 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Writer]:
-        """Yield the current writer, else one for this step alone."""
+        """Yield the current writer, or a temporary one."""
         with contextlib.nullcontext() if self._writer is not None else self.writing():
             assert self._writer is not None
             yield self._writer
 
     def _refresh(self, connection: Connection) -> str:
-        """Load what other processes have changed; returns the table in use."""
+        """Load changes by other processes; returns the current table."""
         before, self._state = self._state, states.read_state(connection, self._address)
         if self.header.image_fingerprint != before.header.image_fingerprint:
             raise UserError(f"collection {self._address.shown} was rebuilt with another model; open it again")
