@@ -29,7 +29,7 @@ from lingvis.collection.stores.records import (
 )
 from lingvis.collection.writer.indexer import BATCH, Indexer, IndexReport, Spread, watch_folders
 from lingvis.collection.writer.items import picture_id
-from lingvis.errors import UserError
+from lingvis.errors import UserError, check_list
 from lingvis.model.embedder import Embedder
 from lingvis.text.translators.contract import Translator
 
@@ -115,6 +115,7 @@ class Collection:
         rebuild: drop everything first and encode it again, as another image side needs it. A model with the same image
         side and another text side is taken over: captions are encoded again. spread: see `Indexer`.
         """
+        check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, batch_size=batch_size, spread=spread)
         report = indexer.run([Path(folder) for folder in folders], prune=prune)
         self._store = indexer.store
@@ -130,6 +131,7 @@ class Collection:
         spread: Spread | None = None,
     ) -> None:
         """Add pictures again and again, until Ctrl-C; `report` is called after each pass that changed something."""
+        check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, spread=spread)
         watch_folders(indexer, [Path(folder) for folder in folders], prune=prune, report=report)
 
@@ -148,6 +150,7 @@ class Collection:
 
         The files stay. `add` adds them again unless they are gone or lie outside its folders.
         """
+        check_list("pictures", pictures, "ids or paths")
         with self._checked():
             names = [str(picture) for picture in pictures]
             ids = {*names, *(picture_id(os.path.realpath(name)) for name in names)}

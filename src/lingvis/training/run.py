@@ -13,7 +13,7 @@ import torch
 from lingvis import __version__
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device
-from lingvis.errors import UserError
+from lingvis.errors import UserError, check_list
 from lingvis.evaluation.evaluate import evaluate_models
 from lingvis.features.store import FeatureStore, without_broken
 from lingvis.files import write_json, write_text
@@ -65,6 +65,7 @@ def train(
     recipe: the name of a shipped recipe, or a TOML file; overrides: values such as "training.epochs=5". resume: continue
     an interrupted run in `out`. device: cpu or cuda; a GPU is used when there is one.
     """
+    check_list("overrides", overrides, "changes")
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(str(recipe), overrides)
     elif overrides:
