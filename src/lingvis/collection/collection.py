@@ -60,7 +60,10 @@ class Collection:
     def open(
         cls, address: str | Path, *, model: str | Path | None = None, device: str | None = None
     ) -> Collection:
-        """Open a collection, with the model that filled it or another of the same image side."""
+        """Open a collection, with the model that filled it or another of the same image side.
+
+        device: cpu or cuda; a GPU is used when there is one.
+        """
         collection = cls(address, model=model, device=device)
         collection._stored_header()
         return collection
@@ -113,7 +116,8 @@ class Collection:
 
         The collection is made if it does not exist. prune: also drop pictures whose files are gone from the folders.
         rebuild: drop everything first and encode it again, as another image side needs it. A model with the same image
-        side and another text side is taken over: captions are encoded again. spread: see `Indexer`.
+        side and another text side is taken over: captions are encoded again. batch_size: pictures that are encoded and
+        stored together. spread: see `Indexer`.
         """
         check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, batch_size=batch_size, spread=spread)
@@ -179,8 +183,9 @@ class Collection:
         image: a path, or a file open for reading; weight: share of the words if there is a picture, too; lang: detected
         unless given; translator: searches in the model's other languages, too; consistency: how their scores become one
         (Burns et al. 2020), by their mean (CLC-A), which is the score of the mean vector, or learned (CLC-C);
-        captions: compare with the captions of the pictures instead of the pictures; rerank: orders the first results
-        again, for instance by a second model.
+        k: number of results, after the first `offset`; where: which pictures count, a
+        `lingvis.collection.stores.records.Filter`; captions: compare with the captions of the pictures instead of the
+        pictures; rerank: orders the first results again, for instance by a second model.
         """
         query = Query(as_texts(text), image, weight, lang, translator)
         check_consistency(consistency, query)

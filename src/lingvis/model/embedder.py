@@ -54,7 +54,7 @@ class Embedder:
 
     @classmethod
     def load(cls, run: Path | str, *, device: str | None = None) -> Embedder:
-        """Load a model folder; missing and unexpected weights are errors."""
+        """Load a model folder to the device, cpu or cuda; missing and unexpected weights are errors."""
         run, where = Path(run), choose_device(device)
         config = ModelConfig.read(run)
         with report_damage(str(run / CONFIG)):

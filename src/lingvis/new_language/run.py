@@ -58,7 +58,7 @@ def add_language(
     at most this number of sentences. vectors: word vectors of the language, a file or a folder of stored vectors; by
     default they are trained on its sentences. dictionary: a file with word translations between the language and
     `pivot`, in either direction. pivot: the language of the model that words and sentences are compared with; by
-    default the one with most translations. seed: draws sentences and batches.
+    default the one with most translations. seed: draws sentences and batches. device: cpu or cuda.
     """
     began = time.monotonic()
     source = Path(run)

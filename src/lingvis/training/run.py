@@ -62,8 +62,9 @@ def train(
 ) -> TrainedModel:
     """Train a recipe on a dataset and write the model that is best on validation to the folder `out`.
 
-    recipe: the name of a shipped recipe, or a TOML file; overrides: values such as "training.epochs=5". resume: continue
-    an interrupted run in `out`. device: cpu or cuda; a GPU is used when there is one.
+    recipe: the name of a shipped recipe, a TOML file, or a recipe that was read before. dataset: a dataset folder with
+    the features that the recipe names. overrides: a list of changed values such as "training.epochs=5", for a recipe by
+    name or file. resume: continue an interrupted run in `out`. device: cpu or cuda; a GPU is used when there is one.
     """
     check_list("overrides", overrides, "changes")
     if not isinstance(recipe, Recipe):
