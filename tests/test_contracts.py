@@ -174,7 +174,7 @@ def test_similarities_score_every_pair(name: str) -> None:
 
 @names(OBJECTIVES)
 def test_objectives_reward_right_pairs_and_pass_over_what_takes_no_part(name: str) -> None:
-    objective = OBJECTIVES.get(name)(**OBJECTIVE_OPTIONS[name])
+    objective = OBJECTIVES.get(name)(**OBJECTIVE_OPTIONS.get(name, {}))
     assert isinstance(objective, Objective)
     positives = torch.tensor([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=torch.bool)
     right = objective(positives.float(), positives)
@@ -243,7 +243,7 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
 
 @names(TERMS)
 def test_terms_are_a_number_that_the_model_learns_from(name: str) -> None:
-    term = TERMS.get(name)(**TERM_OPTIONS[name])
+    term = TERMS.get(name)(**TERM_OPTIONS.get(name, {}))
     step, leaves = make_hidden_step() if term.rereads else make_whole_step()
     cost = term(step)
     assert cost.shape == ()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
+import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import lingvis
+from lingvis.cli.app import app
 from lingvis.data.importers import IMPORTERS
 from lingvis.pooling import POOLERS
 from lingvis.recipes.library import recipe_names
@@ -33,6 +39,19 @@ def links(text: str) -> list[tuple[str, str]]:
     """Relative links of a page: (file, anchor), either of which may be empty."""
     targets = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", text)
     return [(file, anchor) for file, anchor in targets if not file.startswith("http")]
+
+
+def blocks(text: str, kind: str) -> list[str]:
+    """The fenced blocks of one kind on a page: "python", or "" for commands."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    return [block for language, block in fenced if language == kind]
+
+
+def commands(text: str) -> list[list[str]]:
+    """The complete `lingvis` commands in the blocks of a page as words, without the remarks beside them."""
+    lines = re.sub(r"\\\n\s*", "", "\n".join(blocks(text, ""))).splitlines()
+    shown = [re.split(r" {2,}(?=[^ -])| > ", line)[0] for line in map(str.strip, lines)]
+    return [shlex.split(line)[1:] for line in shown if re.match(r"lingvis (?!.*(\.\.\. |\[-))", line)]
 
 
 def test_generated_parts_are_up_to_date() -> None:
@@ -96,3 +115,35 @@ def test_every_part_is_documented_as_it_describes_itself(registry: Registry[Any]
     page = (DOCS / "reference" / "parts.md").read_text(encoding="utf-8")
     for entry in registry:
         assert f"| `{entry.name}` | {entry.summary} |" in page
+
+
+def test_commands_are_found_without_their_remarks() -> None:
+    lines = [
+        "lingvis search c 'a b' \\",
+        "    -k 3     the best",
+        "lingvis recipes show x > y",
+        "lingvis train ... --out x",
+    ]
+    text = "```python\nlingvis\n```\n```\n" + "\n".join(lines) + "\n```\n"
+    assert commands(text) == [["search", "c", "a b", "-k", "3"], ["recipes", "show", "x"]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_have_the_printed_arguments(page: Path) -> None:
+    for words in commands(page.read_text(encoding="utf-8")):
+        app.parse_args(words, print_error=False, exit_on_error=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_import_names_that_exist(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8"), "python") if page.name != "python.md" else ():
+        for node in ast.walk(ast.parse(textwrap.dedent(block))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("lingvis"):
+                module = importlib.import_module(str(node.module))
+                assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "lingvis"
+            ):
+                assert node.attr in lingvis.__all__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -16,3 +17,9 @@ def choices(names: Iterable[object]) -> str:
     """The allowed values, sorted and joined for an error sentence."""
     listed = sorted(str(name) for name in names)
     return ", ".join(listed) if listed else "none"
+
+
+def check_list(argument: str, value: object, content: str) -> None:
+    """Raise if a list of `content` is a single string or path; a string would count as a list of letters."""
+    if isinstance(value, str | Path):
+        raise UserError(f"{argument} must be a list of {content}, got {str(value)!r}; write [{str(value)!r}]")

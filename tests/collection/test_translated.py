@@ -297,7 +297,7 @@ def test_invalid_options_are_rejected(run: Path, photos_lv: Path, tmp_path: Path
     assert len(ask()) == 10
     with pytest.raises(UserError, match="unknown consistency 'median'; choose one of: learned, mean"):
         ask(consistency="median")
-    with pytest.raises(UserError, match="name a translator"):
+    with pytest.raises(UserError, match="so it needs a `translator`; name one"):
         ask(translator=None)
     with pytest.raises(UserError, match="offset must be at least 0, got -3"):
         ask(offset=-3)
@@ -333,4 +333,4 @@ def test_the_command_asks_in_the_learnt_way(
     with pytest.raises(SystemExit) as ended:
         main(question)
     assert ended.value.code == 2
-    assert "name a translator" in capsys.readouterr().err
+    assert "so it needs a --translator; name one" in capsys.readouterr().err

@@ -244,7 +244,7 @@ def test_mistakes_end_in_a_sentence(parallel: Dataset, hashed: Any) -> None:
         ),
         (
             ["--consistency", "learned", "--save-consistency", "--with", "other"],
-            "got --consistency learned and 2",
+            "got learned and 2 models",
         ),
         (["--consistency", "learned", "--split", "val"], "measure another split"),
         (["--consistency", "median"], "mean"),

@@ -216,7 +216,9 @@ def test_the_classifier_names_a_part_of_the_picture(tmp_path: Path) -> None:
 
 def test_imagenet_names_need_timm_or_a_file() -> None:
     if importlib.util.find_spec("timm") is None:
-        with pytest.raises(UserError, match=r"name a file with one name per line as labels.*lingvis\[timm\]"):
+        with pytest.raises(
+            UserError, match=r"name a file with one name per line in `labels`.*lingvis\[timm\]"
+        ):
             imagenet_names()
     else:
         names = imagenet_names()

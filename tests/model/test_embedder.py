@@ -224,7 +224,7 @@ def test_an_ensemble_leaves_out_what_is_broken_for_any_model(
 
 def test_sentences_and_languages_must_be_lists_that_fit(run: Path) -> None:
     model = Embedder.load(run, device="cpu")
-    with pytest.raises(UserError, match=r"got the string 'abc'; write \['abc'\]"):
+    with pytest.raises(UserError, match=r"got 'abc'; write \['abc'\]"):
         model.encode_texts("abc", "en")
     for langs in (["en"], ["en"] * 3, []):
         with pytest.raises(UserError, match=f"lang has {len(langs)} languages for 2 sentences"):

@@ -23,9 +23,13 @@ def test_the_python_page_has_every_public_name_with_its_signature_and_docstring(
 
 def test_results_are_described_with_their_fields() -> None:
     page = python_reference()
-    results = page[page.index("\n## Results\n") :]
+    results = page[page.index("\n## Types\n") :]
     assert "### Report\n" in results and "### Suggestions\n" in results and "### Hit\n" in results
     assert "    languages: Mapping[str, LanguageScores],\n" in results
+    assert "    broken: dict[str, str] = {},\n" in results
+    assert "### Filter\n\n```python\nFilter(\n    folder: str | None = None,\n" in results
+    assert "    features: Features,\n" in results[results.index("### ModelConfig\n") :]
+    assert "### Tokenizer\n" not in results
     assert "LanguageScores.mR: float\n```\n\nThe mean of the six recalls.\n" in results
 
 

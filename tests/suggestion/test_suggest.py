@@ -154,6 +154,8 @@ def test_mistakes_end_in_a_sentence(
         suggest(opened, 5, model=run, lang="fr")
     with pytest.raises(UserError, match="`count` must be at least 1, got 0"):
         suggest(opened, 0)
+    with pytest.raises(UserError, match="bad language code 'German' for `lang`"):
+        suggest(opened, 5, lang="German")
     with pytest.raises(UserError, match="no feature store at"):
         suggest(opened, 5, features="other")
     bare = Dataset(

@@ -35,7 +35,7 @@ from lingvis.collection.stores.records import (
 )
 from lingvis.collection.writer.indexer import BATCH, Indexer, IndexReport, Spread, watch_folders
 from lingvis.collection.writer.items import picture_id
-from lingvis.errors import UserError
+from lingvis.errors import UserError, check_list
 from lingvis.model.embedder import Embedder
 from lingvis.text.translators.contract import Translator
 
@@ -66,7 +66,10 @@ class Collection:
     def open(
         cls, address: str | Path, *, model: str | Path | None = None, device: str | None = None
     ) -> Collection:
-        """Open a collection, with the model that filled it or another model with the same image side."""
+        """Open a collection, with the model that filled it or another of the same image side.
+
+        device: cpu or cuda; a GPU is used when there is one.
+        """
         collection = cls(address, model=model, device=device)
         collection._stored_header()
         return collection
@@ -118,9 +121,11 @@ class Collection:
         """Add new pictures of these folders, at any depth, and update changed ones; can be stopped at any moment.
 
         The collection is made if it does not exist. prune: also drop pictures whose files are gone from the folders.
-        rebuild: drop everything first and encode it again, which another image side requires. If the model has the
-        same image side and another text side, captions are encoded again. spread: see `Indexer`.
+        rebuild: drop everything first and encode it again, which another image side requires. If the model has the same
+        image side and another text side, captions are encoded again. batch_size: pictures that are encoded and
+        stored together. spread: see `Indexer`.
         """
+        check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, batch_size=batch_size, spread=spread)
         report = indexer.run([Path(folder) for folder in folders], prune=prune)
         self._store = indexer.store
@@ -136,6 +141,7 @@ class Collection:
         spread: Spread | None = None,
     ) -> None:
         """Add pictures again and again, until Ctrl-C; `report` is called after each pass that changed something."""
+        check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, spread=spread)
         watch_folders(indexer, [Path(folder) for folder in folders], prune=prune, report=report)
 
@@ -158,6 +164,7 @@ class Collection:
 
         The files stay. `add` adds them again if they are still in its folders.
         """
+        check_list("pictures", pictures, "ids or paths")
         with self._checked():
             names = [str(picture) for picture in pictures]
             ids = {*names, *(picture_id(os.path.realpath(name)) for name in names)}
@@ -186,8 +193,9 @@ class Collection:
         image: a path, or a file open for reading; weight: share of the words if there is also a picture; lang: detected
         by default; translator: search in the model's other languages too; consistency: how their scores are combined
         (Burns et al. 2020): the mean (CLC-A), which is the score of the mean vector, or learned (CLC-C);
-        captions: compare with the captions of the pictures instead of the pictures; rerank: reorders the first
-        results, for instance by a second model.
+        k: number of results, after the first `offset`; where: which pictures count, a
+        `lingvis.collection.stores.records.Filter`; captions: compare with the captions of the pictures instead of the
+        pictures; rerank: reorders the first results, for instance by a second model.
         """
         query = Query(as_texts(text), image, weight, lang, translator)
         check_consistency(consistency, query)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lingvis.data.dataset import Dataset
-from lingvis.errors import UserError, choices
+from lingvis.errors import UserError, check_list, choices
 from lingvis.evaluation.clc.options import QueryOptions, choose_query_method, known_to_all
 from lingvis.evaluation.evaluate import measure, score_pools
 from lingvis.evaluation.pools import languages_in
@@ -49,6 +49,7 @@ def evaluate(
     models = [model] if isinstance(model, Embedder | Path | str) else list(model)
     if not models:
         raise UserError("no model to evaluate; give at least one")
+    check_list("languages", languages, "languages")
     chosen = find_protocol(protocol)
     chosen_split = chosen.split(split)
     options = QueryOptions(

@@ -60,7 +60,8 @@ def extract(
     regions: for kind region, `crop` encodes each box as a picture, `pooled` averages the grid cells it covers.
     detections: for kind region, the detections to use instead of the regions of the rows.
     skip_broken: list pictures that cannot be read in the manifest and leave them out, instead of raising.
-    name: BACKBONE-KIND by default. spread: returns an encoder that does the same work elsewhere, for instance on a cluster.
+    batch_size: pictures that pass the backbone together. device: cpu or cuda; a GPU is used when there is one.
+    name: BACKBONE-KIND by default. spread: returns an encoder that does the same work elsewhere, as on a cluster.
 
     A complete store that still matches the dataset is returned at once; an interrupted extraction is resumed.
     """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lingvis.arrays import Floats, Ints
 from lingvis.data.rows import Box
 from lingvis.device import choose_device
-from lingvis.errors import UserError
+from lingvis.errors import UserError, check_list
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, encode_pictures
@@ -54,7 +54,7 @@ class Embedder:
 
     @classmethod
     def load(cls, run: Path | str, *, device: str | None = None) -> Embedder:
-        """Load a model folder; missing and unexpected weights are errors."""
+        """Load a model folder to the device, cpu or cuda; missing and unexpected weights are errors."""
         run, where = Path(run), choose_device(device)
         config = ModelConfig.read(run)
         with report_damage(str(run / CONFIG)):
@@ -135,8 +135,7 @@ class Embedder:
 
     def encode_texts(self, texts: Sequence[str], lang: str | Sequence[str]) -> Floats:
         """Sentences -> float32 [texts, dim]; lang: the language of all, or one per sentence."""
-        if isinstance(texts, str):
-            raise UserError(f"texts must be a list of sentences, got the string {texts!r}; write [{texts!r}]")
+        check_list("texts", texts, "sentences")
         langs = [lang] * len(texts) if isinstance(lang, str) else list(lang)
         if len(langs) != len(texts):
             raise UserError(
@@ -178,10 +177,7 @@ class Embedder:
 
         boxes: for a model of regions, the regions of each picture in pixels; by default the whole picture is one region.
         """
-        if isinstance(paths, str | Path):
-            raise UserError(
-                f"paths must be a list of picture files, got {str(paths)!r}; write [{str(paths)!r}]"
-            )
+        check_list("paths", paths, "picture files")
         files = [Path(path) for path in paths]
         sets = encode_pictures(
             files, self.backbone, self.features.kind, regions=self.features.region_mode, boxes=boxes

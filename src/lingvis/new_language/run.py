@@ -51,12 +51,12 @@ def add_language(
 ) -> AddLanguageResult:
     """Copy the model folder `run` with one more language to `out`, which is written atomically.
 
-    lang: the new language, a code such as cs. dataset: a dataset folder with captions in this language, or with
-    sentences and their translations. route: use this route only; by default all are tried and the best is kept.
-    captions: learn from at most this number of sentences. vectors: word vectors of the language, a file or a folder
-    of stored vectors; by default they are trained on its sentences. dictionary: a file with word translations between
-    the language and `pivot`, in either direction. pivot: the language of the model to compare words and sentences
-    with; by default the language with most translations. seed: of the drawn sentences and batches.
+    lang: the new language, a code such as cs. dataset: a dataset folder with captions in it, or with sentences and
+    their translations. route: use this route only; by default all are tried and the best is kept. captions: learn from
+    at most this number of sentences. vectors: word vectors of the language, a file or a folder of stored vectors; by
+    default they are trained on its sentences. dictionary: a file with word translations between the language and
+    `pivot`, in either direction. pivot: the language of the model that words and sentences are compared with; by
+    default the one with most translations. seed: draws sentences and batches. device: cpu or cuda.
     """
     began = time.monotonic()
     source = Path(run)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lingvis.arrays import Floats
 from lingvis.data.dataset import Dataset
+from lingvis.data.rows import LANGUAGE_CODE
 from lingvis.device import choose_device
 from lingvis.errors import UserError, choices
 from lingvis.features.manifest import is_store
@@ -36,6 +37,8 @@ def suggest(
     """
     if count < 1:
         raise UserError(f"`count` must be at least 1, got {count}")
+    if lang is not None and not LANGUAGE_CODE.fullmatch(lang):
+        raise UserError(f"bad language code {lang!r} for `lang`; use BCP-47 such as cs, pt-BR or zh-Hant")
     whole = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     stored = None
     if model is not None:

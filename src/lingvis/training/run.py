@@ -13,7 +13,7 @@ import torch
 from lingvis import __version__
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_device
-from lingvis.errors import UserError
+from lingvis.errors import UserError, check_list
 from lingvis.evaluation.evaluate import evaluate_models
 from lingvis.features.store import FeatureStore, without_broken
 from lingvis.files import write_json, write_text
@@ -62,9 +62,11 @@ def train(
 ) -> TrainedModel:
     """Train a recipe on a dataset and write the model that is best on validation to the folder `out`.
 
-    recipe: the name of a shipped recipe, or a TOML file; overrides: values such as "training.epochs=5". resume: continue
-    an interrupted run in `out`. device: cpu or cuda; by default a GPU if there is one.
+    recipe: the name of a shipped recipe, a TOML file, or a recipe that was read before. dataset: a dataset folder with
+    the features that the recipe names. overrides: a list of changed values such as "training.epochs=5", for a recipe by
+    name or file. resume: continue an interrupted run in `out`. device: cpu or cuda; a GPU is used when there is one.
     """
+    check_list("overrides", overrides, "changes")
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(str(recipe), overrides)
     elif overrides:

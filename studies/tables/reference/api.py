@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
 from typing import Any, get_args, get_type_hints
+
+from pydantic import BaseModel
 
 import lingvis
 
@@ -21,11 +23,11 @@ WIDTH = 100
 
 
 def python_reference() -> str:
-    """The Markdown of docs/reference/python.md: the public names, then the types of their results."""
+    """The Markdown of docs/reference/python.md: the public names, then the types of their arguments and results."""
     public = {name: getattr(lingvis, name) for name in lingvis.__all__ if name != "__version__"}
     parts = [HEAD, *(_section(f"lingvis.{name}", value) for name, value in public.items())]
-    parts.append("## Results\n\nThe types that the functions and methods above return.\n")
-    parts += [_section(result.__name__, result) for result in _results(public.values())]
+    parts.append("## Types\n\nThe data that the functions and methods above take and return.\n")
+    parts += [_section(result.__name__, result) for result in _types(public.values())]
     return "\n".join(parts)
 
 
@@ -33,9 +35,9 @@ def _section(title: str, value: Any) -> str:
     heading = f"## {title}\n" if title.startswith("lingvis.") else f"### {title}\n"
     if not inspect.isclass(value):
         return f"{heading}\n{_signature(title, value)}{_text(value)}"
-    fields = _signature(title, value) if is_dataclass(value) and "." not in title else ""
+    content = "" if title.startswith("lingvis.") else _fields(title, value)
     members = [_member(f"{value.__name__}.{name}", member) for name, member in _members(value)]
-    return "\n".join([heading, fields + _text(value), *members])
+    return "\n".join([heading, content + _text(value), *members])
 
 
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
@@ -64,9 +66,22 @@ def _member(name: str, member: Any) -> str:
     return _signature(name, function) + _text(function)
 
 
+def _fields(title: str, cls: type) -> str:
+    """A block with the fields of a dataclass or a model of pydantic, empty for other classes."""
+    if issubclass(cls, BaseModel):
+        shown = {name: inspect.get_annotations(cls).get(name) for name in cls.model_fields}
+        return _block(title, [f"{name}: {annotation}" for name, annotation in shown.items()])
+    return _signature(title, cls) if is_dataclass(cls) else ""
+
+
 def _signature(name: str, function: Callable[..., Any]) -> str:
     """A block with the signature, less self; one parameter per line where it is long."""
     signature = inspect.signature(function)
+    factories = {
+        field.name: field.default_factory()
+        for field in (fields(function) if is_dataclass(function) else ())
+        if field.default_factory is not MISSING
+    }
     parts: list[str] = []
     positional = True
     for parameter in signature.parameters.values():
@@ -76,9 +91,14 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
             parts.append("*")
         positional = parameter.kind is not parameter.KEYWORD_ONLY
         star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
-        default = "" if parameter.default is parameter.empty else f" = {_default(parameter.default)}"
+        value = factories.get(parameter.name, parameter.default)
+        default = "" if value is parameter.empty else f" = {_default(value)}"
         parts.append(f"{star}{parameter.name}: {parameter.annotation}{default}")
     returned = "" if inspect.isclass(function) else f" -> {signature.return_annotation}"
+    return _block(name, parts, returned)
+
+
+def _block(name: str, parts: list[str], returned: str = "") -> str:
     line = f"{name}({', '.join(parts)}){returned}"
     if len(line) > WIDTH:
         line = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returned}"
@@ -86,7 +106,7 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
 
 
 def _default(value: object) -> str:
-    plain = value is None or isinstance(value, str | int | float | tuple)
+    plain = value is None or isinstance(value, str | int | float | tuple | dict | list)
     return repr(value) if plain else f"{type(value).__name__}()"
 
 
@@ -94,9 +114,9 @@ def _text(value: Any) -> str:
     return f"{inspect.getdoc(value) or ''}\n"
 
 
-def _results(public: Iterable[Any]) -> list[type]:
-    """Classes of lingvis that public functions and methods return, and those in the fields of such classes."""
-    queue = [value for each in public for value in _returned(each)]
+def _types(public: Iterable[Any]) -> list[type]:
+    """Classes of lingvis that public functions return, data that they take, and the data in the fields of these."""
+    queue = [value for each in public for value in _used(each)]
     known = {value for value in public if inspect.isclass(value)}
     results: list[type] = []
     while queue:
@@ -106,18 +126,29 @@ def _results(public: Iterable[Any]) -> list[type]:
         known.add(result)
         results.append(result)
         if is_dataclass(result):
-            queue += [each for hint in get_type_hints(result).values() for each in _classes(hint)]
+            hints = get_type_hints(result).values()
+            queue += [each for hint in hints for each in _classes(hint) if _is_data(each)]
     return results
 
 
-def _returned(value: Any) -> list[type]:
+def _used(value: Any) -> list[type]:
     members = [member for _, member in _members(value)] if inspect.isclass(value) else [value]
     functions = [_function(each) for each in members if not isinstance(each, property | cached_property)]
-    return [each for function in functions for each in _classes(get_type_hints(function).get("return"))]
+    return [
+        each
+        for function in functions
+        for name, hint in get_type_hints(function).items()
+        for each in _classes(hint)
+        if name == "return" or is_dataclass(each)
+    ]
+
+
+def _is_data(cls: type) -> bool:
+    return is_dataclass(cls) or issubclass(cls, BaseModel)
 
 
 def _classes(hint: Any) -> Iterator[type]:
-    """The result types of lingvis in an annotation: Hit in list[Hit] | None."""
+    """The classes of lingvis in an annotation: Hit in list[Hit] | None."""
     if inspect.isclass(hint) and hint.__module__.startswith("lingvis.") and inspect.getdoc(hint):
         yield hint
     for part in get_args(hint):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from lingvis.cli.options import DatasetFolder, Json, Switch
 
@@ -95,14 +96,21 @@ def show(dataset: DatasetFolder, /, *, sheet: Path | None = None, json: Json = F
 
 
 @app.command
-def scenes(dataset: Path, /, *, count: int = 3000, seed: int = 0, json: Json = False) -> None:
+def scenes(
+    dataset: Path,
+    /,
+    *,
+    scenes: Annotated[int, Parameter(name="--count")] = 3000,
+    seed: int = 0,
+    json: Json = False,
+) -> None:
     """Make the built-in demo scenes: composed pictures with captions in 14 languages, determined by the seed.
 
     Parameters
     ----------
     dataset: Path
         The dataset folder to write.
-    count: int
+    scenes: int
         Number of scenes.
     seed: int
         Seed of the scenes.
@@ -110,7 +118,7 @@ def scenes(dataset: Path, /, *, count: int = 3000, seed: int = 0, json: Json = F
     from lingvis.cli.output import print_json
     from lingvis.data.scenes import make_scenes
 
-    scene_dataset = make_scenes(dataset, scenes=count, seed=seed)
+    scene_dataset = make_scenes(dataset, scenes=scenes, seed=seed)
     if json:
         print_json({"images": len(scene_dataset.rows), "languages": scene_dataset.languages})
     else:

@@ -24,7 +24,9 @@ def check_consistency(consistency: str, query: Query) -> None:
     if consistency not in METHODS:
         raise UserError(f"unknown consistency {consistency!r}; choose one of: {choices(METHODS)}")
     if consistency == "learned" and query.translator is None:
-        raise UserError("consistency learned compares a query with its translations; name a translator")
+        raise UserError(
+            "`consistency` learned compares a query with its translations, so it needs a `translator`; name one"
+        )
 
 
 class LearnedConsistencyReranker(Reranker):

@@ -55,7 +55,7 @@ class QueryOptions:
         if self.save_in is not None and (self.consistency != "learned" or models > 1):
             raise UserError(
                 "`save_consistency` stores the learned consistency of one model; it needs `consistency` learned "
-                f"and one model, got `consistency` {self.consistency} and {models}"
+                f"and one model, got {self.consistency or 'none'} and {models} models"
             )
         if self.consistency == "learned" and split == FIT_SPLIT:
             raise UserError(

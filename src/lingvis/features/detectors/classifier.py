@@ -85,7 +85,7 @@ def imagenet_names() -> dict[int, str]:
     timm = importlib.util.find_spec("timm")
     if timm is None or timm.origin is None:
         raise UserError(
-            "the names of ImageNet's 1,000 classes are missing; name a file with one name per line as labels, "
+            "the names of ImageNet's 1,000 classes are missing; name a file with one name per line in `labels`, "
             "or run: pip install 'lingvis[timm]'"
         )
     lists = Path(timm.origin).parent / "data" / "_info"

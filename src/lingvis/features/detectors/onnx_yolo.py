@@ -107,7 +107,7 @@ def _labels_inside(path: Path, metadata: dict[str, str]) -> dict[int, str]:
         return {int(number): str(name) for number, name in ast.literal_eval(metadata["names"]).items()}
     except (KeyError, ValueError, SyntaxError, AttributeError) as error:
         raise UserError(
-            f"{path} contains no class names; name a file with one name per line as labels"
+            f"{path} contains no class names; name a file with one name per line in `labels`"
         ) from error
 
 
