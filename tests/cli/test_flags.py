@@ -27,6 +27,10 @@ from lingvis.cli.flags import with_flags
         (["search", "c", "dog"], "k must be at least 1, got 0", "-k must be at least 1, got 0"),
         (["search", "c", "dog"], "the k must be right", "the k must be right"),
         (["data", "show", "d"], "`dataset` is no folder", "DATASET is no folder"),
+        (["train", "r", "d", "--out", "o"], "continue it with `resume`", "continue it with --resume"),
+        (["add-language", "r", "cs", "d", "--out", "o"], "`out` exists already", "--out exists already"),
+        (["index", "c", "f"], "name a model folder in `model`", "name a model folder in --model"),
+        (["search", "c", "dog"], "`rerank` and `captions`", "--rerank and --captions"),
     ],
 )
 def test_arguments_of_the_command_become_flags(command: list[str], sentence: str, shown: str) -> None:

@@ -305,7 +305,7 @@ def test_a_collection_needs_a_model_and_finds_it_again(
     copy.rename(tmp_path / "elsewhere")
     opened = lingvis.Collection.open(collection)
     assert len(opened) == opened.statistics().pictures == 5
-    with pytest.raises(UserError, match=r"no longer at .*copy; name its folder as model"):
+    with pytest.raises(UserError, match=r"no longer at .*copy; name its folder as `model`"):
         opened.search("dog")
     assert lingvis.Collection.open(collection, model=tmp_path / "elsewhere").search("dog")
 

@@ -220,10 +220,10 @@ def test_files_that_are_gone_are_judged_by_their_thumbnails(
         ),
         (
             {"text": "a dog", "lang": "en", "image": "x.png"},
-            "rerank compares pictures with words; give words",
+            "`rerank` compares pictures with words; give words",
         ),
-        ({"text": " "}, "give words, and no image"),
-        ({"text": "a dog", "lang": "en", "captions": True}, "captions searches captions; leave one"),
+        ({"text": " "}, "give words, and no `image`"),
+        ({"text": "a dog", "lang": "en", "captions": True}, "`captions` searches captions; leave one"),
         ({"text": "a dog", "lang": "en", "k": 0}, "k must be at least 1, got 0"),
     ],
 )
@@ -236,7 +236,7 @@ def test_what_cannot_be_reranked_is_refused(
 
 
 def test_two_orders_at_once_are_refused(opened: lingvis.Collection, scan: Path) -> None:
-    with pytest.raises(UserError, match="rerank and consistency learned both"):
+    with pytest.raises(UserError, match="`rerank` and `consistency` learned both"):
         opened.search(
             QUESTION,
             lang="en",

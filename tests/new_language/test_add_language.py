@@ -144,7 +144,7 @@ def test_the_report_for_people_and_programs(
     with pytest.raises(SystemExit) as caught:
         main([*arguments, "--out", str(place / "json")])
     assert caught.value.code == 2
-    assert "out exists already" in capsys.readouterr().err
+    assert "--out exists already" in capsys.readouterr().err
 
 
 def test_a_language_that_the_model_never_saw_is_measured_and_marked(

@@ -199,7 +199,7 @@ def test_mistakes_cost_nothing(spelled_run: Path, dataset: Path, pairs: Path, tm
     with pytest.raises(UserError, match="unknown route 'fast'; choose one of: both, characters, distilled"):
         add_language(spelled_run, "el", dataset, tmp_path / "out", route="fast", device="cpu")
     with pytest.raises(
-        UserError, match="pivot is 'de', and the model was not trained on it; choose one of: en"
+        UserError, match="`pivot` is 'de', and the model was not trained on it; choose one of: en"
     ):
         add_language(spelled_run, "el", dataset, tmp_path / "out", pivot="de", device="cpu")
     with pytest.raises(UserError, match="got 5 sentences in 'el' to learn from; give at least 20"):

@@ -151,7 +151,7 @@ class Collection:
         """Return an indexer for several passes over folders; it remembers broken files between passes."""
         exists = store_exists(self._address)
         if not exists and self._model.run is None:
-            raise UserError(f"collection {self.address} is new; name a model folder in model")
+            raise UserError(f"collection {self.address} is new; name a model folder in `model`")
         if exists and not rebuild:
             self._refresh()
             if self.outdated:  # our model must not replace the newer one
@@ -200,7 +200,9 @@ class Collection:
         query = Query(as_texts(text), image, weight, lang, translator)
         check_consistency(consistency, query)
         if consistency == "learned" and rerank is not None:
-            raise UserError("rerank and consistency learned both order the results; leave one of them out")
+            raise UserError(
+                "`rerank` and `consistency` learned both order the results; leave one of them out"
+            )
         reranker = (
             LearnedConsistencyReranker(self._model.consistency()) if consistency == "learned" else rerank
         )

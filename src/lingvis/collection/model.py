@@ -46,7 +46,7 @@ class CollectionModel:
                 run = self.run or Path(self._stored().model)
                 if self.run is None and not run.is_dir():
                     raise UserError(
-                        f"the model of collection {self._collection} is no longer at {run}; name its folder as model"
+                        f"the model of collection {self._collection} is no longer at {run}; name its folder as `model`"
                     )
                 embedder = Embedder.load(run, device=self._device)
                 header = describe(embedder, run)

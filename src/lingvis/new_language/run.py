@@ -149,9 +149,9 @@ def _check_folders(source: Path, lang: str, target: Path) -> ModelConfig:
         raise UserError(f"bad language code {lang!r}; use BCP-47 such as cs, pt-BR or zh-Hant")
     config = ModelConfig.read(source)
     if target.exists():
-        raise UserError(f"out exists already: {target}; choose another folder (nothing in it was changed)")
+        raise UserError(f"`out` exists already: {target}; choose another folder (nothing in it was changed)")
     if source.resolve() in target.resolve().parents:
-        raise UserError(f"out, {target}, is inside the model folder {source}; choose a folder outside it")
+        raise UserError(f"`out`, {target}, is inside the model folder {source}; choose a folder outside it")
     return config
 
 
@@ -169,7 +169,7 @@ def _check_model(embedder: Embedder, lang: str, pivot: str | None) -> None:
         )
     if pivot is not None and pivot not in embedder.trained:
         raise UserError(
-            f"pivot is {pivot!r}, and the model was not trained on it; choose one of: {choices(embedder.trained)}"
+            f"`pivot` is {pivot!r}, and the model was not trained on it; choose one of: {choices(embedder.trained)}"
         )
 
 

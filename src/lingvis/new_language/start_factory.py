@@ -112,7 +112,7 @@ class StartFactory:
         words = list(dict.fromkeys((*frequent, *more)))
         if not words:
             raise UserError(
-                f"there are no words of {self.pivot} to compare with; name another language in pivot"
+                f"there are no words of {self.pivot} to compare with; name another language in `pivot`"
             )
         return word_points(self._embedder, words, self.pivot)
 

@@ -126,7 +126,9 @@ def _check_out(out: Path, resume: bool) -> None:
     if is_model_folder(out):
         raise UserError(f"{out} already holds a finished model; choose another folder, or delete it")
     if not resume and (out / CHECKPOINT).exists():
-        raise UserError(f"{out} holds an unfinished run; resume it, or delete the folder to start again")
+        raise UserError(
+            f"{out} holds an unfinished run; continue it with `resume`, or delete the folder to start again"
+        )
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; name a folder for the new model")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():

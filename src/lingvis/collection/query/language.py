@@ -97,7 +97,7 @@ def _identifier() -> Any:
         langid: Any = importlib.import_module("py3langid.langid")
     except ImportError as error:
         raise UserError(
-            "detecting the language of a query needs py3langid; give the language (lang), or run: "
+            "detecting the language of a query needs py3langid; give the language in `lang`, or run: "
             "pip install 'lingvis[index]'"
         ) from error
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)

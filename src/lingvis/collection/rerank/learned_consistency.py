@@ -41,12 +41,12 @@ class LearnedConsistencyReranker(Reranker):
     def check(self, query: Query, langs: Sequence[str], *, captions: bool) -> None:
         """Raise UserError for a query without words, or in a language outside the learned consistency."""
         if not langs:
-            raise UserError("consistency learned compares languages, and there are no words; give some")
+            raise UserError("`consistency` learned compares languages, and there are no words; give some")
         unknown = set(langs) - set(self._learned.languages)
         if unknown:
             raise UserError(
-                f"the query is in {choices(unknown)}, but consistency learned was fitted for "
-                f"{choices(self._learned.languages)}; search in one of these, or with consistency mean"
+                f"the query is in {choices(unknown)}, but `consistency` learned was fitted for "
+                f"{choices(self._learned.languages)}; search in one of these, or with `consistency` mean"
             )
 
     def order(self, hits: Sequence[Hit], context: RerankContext) -> list[Hit]:

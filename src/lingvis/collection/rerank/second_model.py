@@ -63,16 +63,16 @@ class SecondModel(Reranker):
     def check(self, query: Query, langs: Sequence[str], *, captions: bool) -> None:
         """Raise UserError unless the query has only words, in the model's languages, and searches pictures."""
         if query.image is not None or not query.has_words:
-            raise UserError("rerank compares pictures with words; give words, and no image")
+            raise UserError("`rerank` compares pictures with words; give words, and no `image`")
         if captions:
             raise UserError(
-                "rerank compares words with pictures, but captions searches captions; leave one of them out"
+                "`rerank` compares words with pictures, but `captions` searches captions; leave one of them out"
             )
         unknown = set(langs) - set(self._embedder.languages)
         if unknown:
             raise UserError(
                 f"the query is in {choices(unknown)}, but the re-ranking model {self._embedder.name} was trained on "
-                f"{choices(self._embedder.languages)}; search in one of these, or without rerank"
+                f"{choices(self._embedder.languages)}; search in one of these, or without `rerank`"
             )
 
     def order(self, hits: Sequence[Hit], context: RerankContext) -> list[Hit]:

@@ -94,7 +94,7 @@ def choose_query_method(
     combined = [lang for lang in known if lang in available]
     if len(combined) < 2:
         raise UserError(
-            f"consistency needs two languages that the model was trained on and protocol {protocol.name} has, "
+            f"`consistency` needs two languages that the model was trained on and protocol {protocol.name} has, "
             f"found: {choices(combined)}; trained on: {choices(known)}"
         )
     description = {"consistency": options.consistency, "translations": source}
