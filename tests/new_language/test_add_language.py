@@ -135,7 +135,7 @@ def test_the_report_for_people_and_programs(
     ]
     main([*arguments, "--out", str(place / "told")])
     told = " ".join(capsys.readouterr().out.split())
-    assert "collections that were indexed before stay valid" in told
+    assert "existing collections and their captions stay valid" in told
     assert f'lingvis search COLLECTION "..." --model {place / "told"}' in told
     main([*arguments, "--out", str(place / "json"), "--json"])
     report = json.loads(capsys.readouterr().out)

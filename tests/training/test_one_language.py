@@ -92,7 +92,7 @@ def test_a_language_without_table_is_left_to_sentences_with_a_line(
 def test_annotated_languages_are_among_the_languages(one_language: Path) -> None:
     with pytest.raises(UserError, match="annotated_languages names fr, but the languages are en, de"):
         lessons(one_language, 'data.annotated_languages=["fr"]')
-    with pytest.raises(UserError, match="a language is named twice"):
+    with pytest.raises(UserError, match="a language is repeated"):
         lessons(one_language, 'data.annotated_languages=["en", "en"]')
 
 

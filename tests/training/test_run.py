@@ -499,7 +499,7 @@ def test_a_run_that_failed_at_its_start_is_begun_again(toy_dataset: Path, tmp_pa
 
 def test_a_finished_model_is_not_overwritten(toy_dataset: Path, uninterrupted: Path) -> None:
     before = weights(uninterrupted)
-    with pytest.raises(UserError, match="finished model already"):
+    with pytest.raises(UserError, match="already holds a finished model"):
         train("vse_infinity_region", toy_dataset, uninterrupted, overrides=REGION)
     assert all(torch.equal(tensor, before[name]) for name, tensor in weights(uninterrupted).items())
 
