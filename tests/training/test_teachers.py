@@ -201,7 +201,7 @@ def test_a_teacher_needs_its_weights_and_one_vector_a_picture(
     broken = tmp_path / "broken"
     shutil.copytree(teachers[0], broken)
     (broken / "model.safetensors").unlink()
-    with pytest.raises(UserError, match="has no model.safetensors"):
+    with pytest.raises(UserError, match=r"has no model\.safetensors"):
         train("lingvis_sparse", one_language, tmp_path / "run", overrides=taught([broken]), device="cpu")
     small = [
         "data.features=toy-grid",
