@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from lingvis.features.backbones import efficientnet_lite, open_clip_models, timm_models
-from lingvis.features.backbones.contract import BACKBONES, Backbone, Preprocessing, load_backbone
+from lingvis.features.backbones.contract import (
+    BACKBONES,
+    Backbone,
+    BackboneInput,
+    Preprocessing,
+    TrainableBackbone,
+    load_backbone,
+    load_trainable,
+)
 
 __all__ = [
     "BACKBONES",
     "Backbone",
+    "BackboneInput",
     "Preprocessing",
+    "TrainableBackbone",
     "efficientnet_lite",
     "load_backbone",
+    "load_trainable",
     "open_clip_models",
     "timm_models",
 ]
