@@ -97,8 +97,7 @@ class TrainedBackbone(ImageBackbone):
                 "extract features of kind pixels and name them in data.features"
             )
         self._size, self._chunk, self._norms = size or self._stored, chunk, norms
-        if drop_path:
-            _set_drop_path(self.network, drop_path)
+        _set_drop_path(self.network, drop_path)
         preprocessing = backbone.preprocessing
         std = torch.tensor(preprocessing.std)
         self.register_buffer("scale", (1 / (255 * std)).view(3, 1, 1), persistent=False)
@@ -156,8 +155,9 @@ class TrainedBackbone(ImageBackbone):
 def _set_drop_path(network: nn.Module, share: float) -> None:
     """Set the share of residual branches that an EfficientNet skips in training."""
     settings = getattr(network, "_global_params", None)
-    if settings is None:
+    if settings is not None:
+        network._global_params = settings._replace(drop_connect_rate=share)
+    elif share:
         raise UserError(
             f"image.backbone.drop_path is {share}, but {type(network).__name__} has none; set it to 0"
         )
-    network._global_params = settings._replace(drop_connect_rate=share)
