@@ -22,7 +22,9 @@ def pictures(count: int = 4) -> Tensor:
 
 def backbone(**options: object) -> TrainedBackbone:
     made: TrainedBackbone = TrainedBackbone(
-        input_dim=3 * SIDE * SIDE, network="efficientnet-lite0", **options  # type: ignore[arg-type]
+        input_dim=3 * SIDE * SIDE,
+        network="efficientnet-lite0",
+        **options,  # type: ignore[arg-type]
     )
     return made
 
@@ -47,9 +49,13 @@ def test_pictures_are_mirrored_only_where_allowed() -> None:
 def test_a_crop_is_a_part_of_the_picture_of_the_given_area() -> None:
     """In a picture whose red is the column and whose green is the row, the corners of a crop give its place."""
     ramp = torch.arange(SIDE, dtype=torch.float32) + 0.5
-    picture = torch.stack([ramp.expand(SIDE, SIDE), ramp[:, None].expand(SIDE, SIDE), torch.zeros(SIDE, SIDE)], -1)
+    picture = torch.stack(
+        [ramp.expand(SIDE, SIDE), ramp[:, None].expand(SIDE, SIDE), torch.zeros(SIDE, SIDE)], -1
+    )
     torch.manual_seed(3)
-    crops = RandomCrops(area=0.3, ratio=1.4, flip=0.0)(picture.expand(200, -1, -1, -1), torch.ones(200, dtype=torch.bool))
+    crops = RandomCrops(area=0.3, ratio=1.4, flip=0.0)(
+        picture.expand(200, -1, -1, -1), torch.ones(200, dtype=torch.bool)
+    )
     inner = slice(8, SIDE - 8)  # away from the border, which is reflected
     width = (crops[:, 20, 40, 0] - crops[:, 20, 20, 0]) / 20
     height = (crops[:, 40, 20, 1] - crops[:, 20, 20, 1]) / 20
@@ -66,7 +72,9 @@ def test_a_crop_is_a_part_of_the_picture_of_the_given_area() -> None:
 def test_colours_change_by_one_factor_per_picture() -> None:
     pixels = torch.full((50, SIDE, SIDE, 3), 100.0)
     torch.manual_seed(0)
-    bright = RandomCrops(area=1.0, ratio=1.0, flip=0.0, brightness=0.4)(pixels, torch.ones(50, dtype=torch.bool))
+    bright = RandomCrops(area=1.0, ratio=1.0, flip=0.0, brightness=0.4)(
+        pixels, torch.ones(50, dtype=torch.bool)
+    )
     factors = bright[:, 0, 0, 0] / 100
     torch.testing.assert_close(bright, 100 * factors.view(-1, 1, 1, 1).expand_as(bright))
     assert 0.6 <= factors.min() < 0.7

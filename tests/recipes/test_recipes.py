@@ -118,7 +118,10 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
     bank = TokenBank(
         tokenizer=tokenizer, texts=TEXTS, langs=langs, languages=["en", "de"], device=torch.device("cpu")
     )
-    values, mask = torch.randn(3, 1 if pixels else 4, dim), torch.ones(3, 1 if pixels else 4, dtype=torch.bool)
+    values, mask = (
+        torch.randn(3, 1 if pixels else 4, dim),
+        torch.ones(3, 1 if pixels else 4, dtype=torch.bool),
+    )
     with torch.inference_mode():
         image_emb = model.encode_images(Tokens(values, mask))
         if not pixels:  # a picture has one row of pixels
