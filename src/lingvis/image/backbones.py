@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
@@ -66,7 +67,8 @@ class TrainedBackbone(ImageBackbone):
     network: a name of `lingvis features extract --backbone`. norms: `frozen` keeps the statistics of batch norms as
     they were pre-trained, `running` follows those of the batches. drop_path: the share of residual branches that are
     skipped in training, in the last block; earlier blocks skip fewer. size: pixels per side that the network sees; 0 =
-    as stored. chunk: pictures per part of a batch that is computed again for the gradient, which saves memory; 0 = off.
+    as stored. compiled: compile the network for training on a GPU, which halves its time but takes half a minute to
+    begin. chunk: pictures per part of a batch that is computed again for the gradient, which saves memory; 0 = off.
     """
 
     _backbone: TrainableBackbone
@@ -81,13 +83,15 @@ class TrainedBackbone(ImageBackbone):
         network: str,
         norms: Literal["frozen", "running"] = "frozen",
         drop_path: Share = 0.0,
-        size: int = 0,
-        chunk: int = 0,
+        size: Annotated[int, Field(ge=0)] = 0,
+        compiled: bool = False,
+        chunk: Annotated[int, Field(ge=0)] = 0,
         folder: Path | None = None,
     ) -> None:
         super().__init__()
         backbone = load_trainable(network, pretrained=folder is None)
         self._backbone, self._simplified = backbone, None
+        self._train_cells = torch.compile(backbone.cells) if compiled else backbone.cells
         self.network = backbone.network.requires_grad_(True)
         self.dim = backbone.dim
         self._stored = round((input_dim / 3) ** 0.5)
@@ -143,13 +147,11 @@ class TrainedBackbone(ImageBackbone):
             if self._simplified is None:
                 self._simplified = self._backbone.simplified()
             return self._simplified.cells(pixels)
+        cells = self._train_cells if self.training and pixels.is_cuda else self._backbone.cells
         if self.training and self._chunk:
-            parts = [
-                checkpoint(self._backbone.cells, part, use_reentrant=False)
-                for part in torch.split(pixels, self._chunk)
-            ]
-            return torch.cat(parts)
-        return self._backbone.cells(pixels)
+            parts = torch.split(pixels, self._chunk)
+            return torch.cat([checkpoint(cells, part, use_reentrant=False) for part in parts])
+        return cells(pixels)
 
 
 def _set_drop_path(network: nn.Module, share: float) -> None:
