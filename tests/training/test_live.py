@@ -75,7 +75,7 @@ def trained(drawings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_stored_pixels_are_those_of_the_decoded_picture(drawings: Path) -> None:
     store = FeatureStore.open(drawings / "features" / "efficientnet-lite0-pixels")
-    assert (store.values.dtype, store.dim, len(store)) == (np.uint8, 224 * 224 * 3, 12)
+    assert (str(store.values.dtype), store.dim, len(store)) == ("uint8", 224 * 224 * 3, 12)
     with Image.open(drawings / "images" / "3.png") as picture:
         expected = np.asarray(picture.resize((224, 224), Image.Resampling.BICUBIC))
     np.testing.assert_allclose(store[3].reshape(224, 224, 3).astype(int), expected.astype(int), atol=1)
