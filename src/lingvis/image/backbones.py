@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -91,7 +92,7 @@ class TrainedBackbone(ImageBackbone):
         super().__init__()
         backbone = load_trainable(network, pretrained=folder is None)
         self._backbone, self._simplified = backbone, None
-        self._train_cells = torch.compile(backbone.cells) if compiled else backbone.cells
+        self._compiled = compiled
         self.network = backbone.network.requires_grad_(True)
         self.dim = backbone.dim
         self._stored = round((input_dim / 3) ** 0.5)
@@ -142,12 +143,17 @@ class TrainedBackbone(ImageBackbone):
         cells = self._cells(pixels).flatten(2).transpose(1, 2)
         return Tokens(cells, tokens.mask.expand(-1, cells.shape[1]))
 
+    @cached_property
+    def _compiled_cells(self) -> Callable[[Tensor], Tensor]:
+        return torch.compile(self._backbone.cells)
+
     def _cells(self, pixels: Tensor) -> Tensor:
         if not self.training and torch.is_inference_mode_enabled():
             if self._simplified is None:
                 self._simplified = self._backbone.simplified()
             return self._simplified.cells(pixels)
-        cells = self._train_cells if self.training and pixels.is_cuda else self._backbone.cells
+        compiled = self._compiled and self.training and pixels.is_cuda
+        cells = self._compiled_cells if compiled else self._backbone.cells
         if self.training and self._chunk:
             parts = torch.split(pixels, self._chunk)
             return torch.cat([checkpoint(cells, part, use_reentrant=False) for part in parts])
