@@ -1,4 +1,4 @@
-"""Atomic writes: a reader never sees half a file, and a kill loses no stored data.
+"""Atomic writes: a reader never sees half a file, and a kill loses no stored data. Reading without links, private files.
 
 Content is written to a hidden `.<name>.tmp-*` beside the target and then replaces it in one step. Leftovers of a
 killed process are removed when the same target is written next. Replacing a folder is one step on Linux; where the
@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lingvis.errors import UserError
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of <fcntl.h> and <linux/fs.h>
+# How to open a folder on the way to a file: on Linux it need not be readable.
+WAY = os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY)
+NOT_REGULAR = "it is not a regular file"
+BEHIND_LINK = "the file or a folder above it is a symbolic link"
 
 
 def sync(path: Path) -> None:
@@ -93,6 +99,33 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON atomically."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def open_real_file(path: str | Path) -> BinaryIO:
+    """Open the regular file at a path without symbolic links; raises OSError for anything else, also for a pipe.
+
+    The folders on the way are opened one by one, so that none can be replaced by a link in between.
+    """
+    path = os.fspath(path)
+    *folders, name = path.split(os.sep)
+    place = os.open(os.sep if os.path.isabs(path) else os.curdir, WAY)
+    try:
+        for folder in filter(None, folders):
+            above, place = place, os.open(folder, WAY, dir_fd=place)
+            os.close(above)
+        # Non-blocking, because opening a pipe would wait for its other end.
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+    except OSError as error:
+        linked = error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.realpath(path) != os.path.abspath(
+            path
+        )
+        raise OSError(error.errno, BEHIND_LINK if linked else error.strerror, path) from error
+    finally:
+        os.close(place)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, NOT_REGULAR, path)
+    return os.fdopen(handle, "rb")
 
 
 def checksum(file: Path) -> str:

@@ -28,6 +28,7 @@ def index(
     model: Path | None = None,
     prune: Switch = False,
     rebuild: Switch = False,
+    follow_links: Switch = False,
     watch: Switch = False,
     device: Device = None,
     ray: Ray = None,
@@ -45,6 +46,8 @@ def index(
         Remove pictures from the collection whose files are gone from the folders.
     rebuild: bool
         Encode all pictures again; required for a model with another image side.
+    follow_links: bool
+        Also index pictures outside the folders that symbolic links in them point to.
     watch: bool
         Watch the folders and index changes, until Ctrl-C.
     """
@@ -61,9 +64,18 @@ def index(
         # With a cluster this process encodes captions only.
         opened = Collection(collection, model=model, device=device if cluster is None else "cpu")
         if watch:
-            opened.watch(folders, report=report, prune=prune, rebuild=rebuild, spread=spread)
+            opened.watch(
+                folders,
+                report=report,
+                prune=prune,
+                rebuild=rebuild,
+                follow_links=follow_links,
+                spread=spread,
+            )
         else:
-            report(opened.add(folders, prune=prune, rebuild=rebuild, spread=spread))
+            report(
+                opened.add(folders, prune=prune, rebuild=rebuild, follow_links=follow_links, spread=spread)
+            )
 
 
 def search(
@@ -202,3 +214,8 @@ def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
         print(f"  broken, skipped: {path}: {reason}")
     for path, reason in report.unreadable.items():
         print(f"  cannot be read: {path}: {reason}")
+    if report.skipped_links:
+        print(
+            f"  links that lead out of the folders, skipped: {len(report.skipped_links)}, "
+            f"{report.skipped_links[0]} first; index their targets with --follow-links"
+        )
