@@ -13,6 +13,7 @@ import ctypes
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from lingvis.errors import UserError
 
@@ -101,7 +102,7 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def open_real_file(path: str | Path) -> BinaryIO:
+def open_real_file(path: str | Path) -> io.BufferedReader:
     """Open the regular file at a path without symbolic links; raises OSError for anything else, also for a pipe.
 
     The folders on the way are opened one by one, so that none can be replaced by a link in between.
