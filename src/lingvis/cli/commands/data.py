@@ -22,6 +22,7 @@ def import_(
     images: Path | None = None,
     lang: str | None = None,
     split: str | None = None,
+    follow_links: Switch = False,
     force: Switch = False,
     json: Json = False,
 ) -> None:
@@ -41,6 +42,8 @@ def import_(
         Language of the captions, if the source does not name it.
     split: str
         train, val or test, if the source does not name it.
+    follow_links: bool
+        Also import files outside the source and the folder of pictures that symbolic links in them point to.
     force: bool
         Replace a dataset folder that was made from another source.
     """
@@ -55,6 +58,7 @@ def import_(
         images=images,
         language=lang,
         split=split,
+        follow_links=follow_links,
         force=force,
         write_features=write_store,
     )
