@@ -28,6 +28,7 @@ from lingvis.errors import UserError
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of <fcntl.h> and <linux/fs.h>
 # How to open a folder on the way to a file: on Linux it need not be readable.
 WAY = os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY)
+SECRET_BYTES = 64 * 1024
 NOT_REGULAR = "it is not a regular file"
 BEHIND_LINK = "the file or a folder above it is a symbolic link"
 
@@ -127,6 +128,26 @@ def open_real_file(path: str | Path) -> io.BufferedReader:
         os.close(handle)
         raise OSError(errno.EINVAL, NOT_REGULAR, path)
     return os.fdopen(handle, "rb")
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder that only its owner may enter; a folder that exists keeps its mode."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+
+
+def read_secret(file: Path) -> str:
+    """Return the text of a file that others may not read; raises UserError if they may, as ssh does."""
+    with file.open("rb") as opened:
+        status = os.fstat(opened.fileno())
+        mode, is_own = stat.S_IMODE(status.st_mode), status.st_uid == os.geteuid()
+        # A service may read a file of another owner through its group.
+        if stat.S_ISREG(status.st_mode) and mode & (0o077 if is_own else 0o007):
+            raise UserError(
+                f"{file} can be read by other users of this machine (mode {mode:o}); run: chmod 600 {file}"
+            )
+        return opened.read(SECRET_BYTES).decode(errors="replace").strip()
 
 
 def checksum(file: Path) -> str:

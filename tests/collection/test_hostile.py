@@ -176,3 +176,17 @@ def test_several_pictures_in_one_jpeg_count_as_the_first(
     assert index_folders(collection, [tmp_path / "photos"], model=model).added == 1
     (hit,) = lingvis.Collection.open(collection).search(image=tmp_path / "photos" / "phone.jpg")
     assert hit.info.format == "jpeg" and hit.score > 0.99
+
+
+def test_a_new_collection_is_private_and_an_old_one_keeps_its_mode(
+    model: Path, photos: Path, collection: str
+) -> None:
+    before = os.umask(0o022)
+    try:
+        index_folders(collection, [photos], model=model)
+        assert os.stat(collection).st_mode & 0o777 == 0o700
+        os.chmod(collection, 0o750)  # shared with a group since
+        index_folders(collection, [photos], model=model, rebuild=True)
+        assert os.stat(collection).st_mode & 0o777 == 0o750
+    finally:
+        os.umask(before)
