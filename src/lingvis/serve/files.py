@@ -35,7 +35,7 @@ Version = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file holds: its SHA-256, its format, and the bytes that its picture takes, None if they are unclear."""
+    """The content of a file: hash: SHA-256; end: the number of bytes that its picture takes, None if unclear."""
 
     hash: str
     format: str

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from lingvis.cli.options import DatasetFolder, Json, Switch
+from lingvis.printing import print_line, print_lines
 
 app = App(name="data", help="Import and show datasets.")
 
@@ -66,9 +67,9 @@ def import_(
         print_json({"changed": result.changed, "images": len(result.dataset.rows), "notes": result.notes})
         return
     for note in result.notes:
-        print(f"note: {note}")
+        print_line(f"note: {note}")
     state = "written" if result.changed else "up to date"
-    print(
+    print_line(
         f"{dataset}: {state}, {len(result.dataset.rows)} images, languages: {', '.join(result.dataset.languages)}"
     )
 
@@ -92,7 +93,7 @@ def show(dataset: DatasetFolder, /, *, sheet: Path | None = None, json: Json = F
     if json:
         print_json(description.as_json())
     else:
-        print(to_text(description))
+        print_lines(to_text(description))
     if sheet is not None:
         from lingvis.data.sheet import contact_sheet
 
@@ -126,4 +127,6 @@ def scenes(
     if json:
         print_json({"images": len(scene_dataset.rows), "languages": scene_dataset.languages})
     else:
-        print(f"{dataset}: {len(scene_dataset.rows)} scenes, languages: {', '.join(scene_dataset.languages)}")
+        print_line(
+            f"{dataset}: {len(scene_dataset.rows)} scenes, languages: {', '.join(scene_dataset.languages)}"
+        )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lingvis.data.rows import LANGUAGE_CODE, Split
 from lingvis.errors import UserError, choices
 from lingvis.files import open_real_file
+from lingvis.printing import printable
 
 SPLIT_NAMES: dict[str, Split] = {
     "train": "train",
@@ -176,11 +177,6 @@ def plain_text(value: object, what: str, where: str) -> str:
             printable(f"{where}: the {what} {value[:40]!r} cannot be written as UTF-8; fix it in the source")
         ) from None
     return value
-
-
-def printable(text: str) -> str:
-    """The text with escapes for characters that UTF-8 cannot encode."""
-    return text.encode(errors="backslashreplace").decode()
 
 
 def split_name(text: object, where: str) -> Split:
