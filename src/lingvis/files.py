@@ -26,6 +26,8 @@ from typing import Any
 from lingvis.errors import UserError
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of <fcntl.h> and <linux/fs.h>
+# Without following links; non-blocking, because opening a pipe would wait for its other end.
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 # How to open a folder on the way to a file: on Linux it need not be readable.
 WAY = os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY)
 SECRET_BYTES = 64 * 1024
@@ -104,30 +106,43 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def open_real_file(path: str | Path) -> io.BufferedReader:
-    """Open the regular file at a path without symbolic links; raises OSError for anything else, also for a pipe.
-
-    The folders on the way are opened one by one, so that none can be replaced by a link in between.
-    """
+    """Open the regular file at a path without symbolic links; raises OSError for anything else, also for a pipe."""
     path = os.fspath(path)
+    try:
+        handle = os.open(path, READ)
+        if not _is_at(handle, path):
+            os.close(handle)
+            handle = _open_step_by_step(path)
+    except OSError as error:
+        linked = error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.realpath(path) != os.path.abspath(
+            path
+        )
+        raise OSError(error.errno, BEHIND_LINK if linked else error.strerror, path) from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, NOT_REGULAR, path)
+    return os.fdopen(handle, "rb")
+
+
+def _is_at(handle: int, path: str) -> bool:
+    """Return whether Linux confirms that an open file is at this very path; False does not mean the opposite."""
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}") == path
+    except OSError:
+        return False
+
+
+def _open_step_by_step(path: str) -> int:
+    """Open the folders on the way to a file one by one, so that none can be replaced by a link in between."""
     *folders, name = path.split(os.sep)
     place = os.open(os.sep if os.path.isabs(path) else os.curdir, WAY)
     try:
         for folder in filter(None, folders):
             above, place = place, os.open(folder, WAY, dir_fd=place)
             os.close(above)
-        # Non-blocking, because opening a pipe would wait for its other end.
-        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
-    except OSError as error:
-        linked = error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.realpath(path) != os.path.abspath(
-            path
-        )
-        raise OSError(error.errno, BEHIND_LINK if linked else error.strerror, path) from error
+        return os.open(name, READ, dir_fd=place)
     finally:
         os.close(place)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, NOT_REGULAR, path)
-    return os.fdopen(handle, "rb")
 
 
 def make_private_folder(path: Path) -> None:
