@@ -18,12 +18,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 from PIL import Image
 
 from lingvis.collection.collection import Collection
 from lingvis.serve.app import create_app
-from lingvis.serve.run import configure
+from lingvis.serve.listening import WebServer
 from lingvis.serve.settings import ServerSettings
 
 from ..collection.conftest import make_model, make_pictures
@@ -128,7 +127,7 @@ def serving(*arguments: str, env: Mapping[str, str] | None = None, log: Path) ->
 @contextmanager
 def in_thread(collection: Collection, settings: ServerSettings) -> Iterator[Client]:
     """The same server in this process, where a test may set what it allows."""
-    server = uvicorn.Server(configure(create_app(collection, settings)))
+    server = WebServer(create_app(collection, settings))
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
