@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import suppress
 from typing import Any
 
 import h11
@@ -167,8 +168,9 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
         self._stop("body")
         self._crowd.wait(self, self._peer)
         self.flow.resume_reading()
-        self.transport.write_eof()
         self._start("head", LINGER_SECONDS, self.transport.abort)
+        with suppress(OSError):  # the client may have left
+            self.transport.write_eof()
 
     def _expect_head(self) -> None:
         self._crowd.wait(self, self._peer)
