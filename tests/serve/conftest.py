@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from resource import RLIMIT_NOFILE, setrlimit
 from typing import Any
 from urllib.parse import urlencode
 
@@ -61,11 +62,14 @@ class Client:
 
     port: int
     headers: Mapping[str, str]
+    address: str = "127.0.0.1"  # on Linux, all of 127.0.0.0/8 is this machine
 
     def ask(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=30, source_address=(self.address, 0)
+        )
         try:
             connection.request(method, path, body, {**self.headers, **(headers or {})})
             answer = connection.getresponse()
@@ -73,6 +77,14 @@ class Client:
             return Answer(answer.status, named, answer.read())
         finally:
             connection.close()
+
+    def connect(self, data: bytes = b"") -> socket.socket:
+        """A connection for bytes that no library would send."""
+        connection = socket.create_connection(
+            ("127.0.0.1", self.port), timeout=20, source_address=(self.address, 0)
+        )
+        connection.sendall(data)
+        return connection
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, **parameters: Any) -> Answer:
         return self.ask("GET", f"{path}?{urlencode(parameters, doseq=True)}", headers=headers)
@@ -101,8 +113,10 @@ def form(image: bytes | None, fields: Mapping[str, Any], name: str = "a.jpg") ->
 
 
 @contextmanager
-def serving(*arguments: str, env: Mapping[str, str] | None = None, log: Path) -> Iterator[tuple[int, int]]:
-    """A `lingvis serve` process on a free port: its port and its process id."""
+def serving(
+    *arguments: str, env: Mapping[str, str] | None = None, log: Path, files: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """A `lingvis serve` process on a free port: its port and its process id; files: how many it may open."""
     command = [*COMMAND, "serve", *arguments, "--port", "0", "--device", "cpu"]
     with (
         log.open("w") as errors,
@@ -112,6 +126,7 @@ def serving(*arguments: str, env: Mapping[str, str] | None = None, log: Path) ->
             stderr=errors,
             text=True,
             env={**os.environ, "OMP_NUM_THREADS": "1", **(env or {})},
+            preexec_fn=None if files is None else lambda: setrlimit(RLIMIT_NOFILE, (files, files)),
         ) as process,
     ):
         try:
