@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -10,12 +11,13 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from resource import RLIMIT_NOFILE, setrlimit
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import pytest
@@ -29,6 +31,7 @@ from lingvis.serve.settings import ServerSettings
 from ..collection.conftest import make_model, make_pictures
 from ..collection.indexing import index_folders
 
+T = TypeVar("T")
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
 SENTENCE_END = 400  # an error is a sentence, not a dump
 
@@ -137,6 +140,12 @@ def serving(
         finally:
             process.terminate()
             process.wait(20)
+
+
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine; in another thread, because browser tests have an event loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 @contextmanager

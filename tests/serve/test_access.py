@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import os
 import signal
@@ -18,7 +17,7 @@ from starlette.responses import Response
 from lingvis.cli import main
 from lingvis.serve.limits.access import MAX_AGE, SESSIONS, Access
 
-from .conftest import Client, serving
+from .conftest import Client, finished, serving
 
 TOKEN = "correct-horse-battery"
 NUMBERS = itertools.count(1)
@@ -111,7 +110,7 @@ class Browser:
         self.access.end(self._request(cookie), Response())
 
     def opens(self, cookie: str) -> bool:
-        return asyncio.run(self.access.refuse(self._request(cookie).scope)) is None
+        return finished(self.access.refuse(self._request(cookie).scope)) is None
 
     def _request(self, cookie: str) -> Request:
         headers = [(b"cookie", cookie.encode())]

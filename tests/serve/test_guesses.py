@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from lingvis.serve.limits.guesses import FORGOTTEN, FREE, TOTAL, Guesses
 from lingvis.serve.settings import ServerSettings
 from lingvis.serve.tokens import check_token
 
-from .conftest import Answer, Client, in_thread
+from .conftest import Answer, Client, finished, in_thread
 
 TOKEN = "correct-horse-battery"
 A, B, C = "203.0.113.1", "203.0.113.2", "2001:db8::1"
@@ -101,7 +100,7 @@ def test_many_addresses_are_held_back_together(monkeypatch: pytest.MonkeyPatch) 
 
     def held_back(client: str) -> bool:
         start = time.monotonic()
-        asyncio.run(guesses.hold_back(client))
+        finished(guesses.hold_back(client))
         return time.monotonic() - start > 0.15
 
     for number in range(TOTAL):
