@@ -106,7 +106,10 @@ def test_failures_tell_nothing(held: Held, caplog: pytest.LogCaptureFixture) -> 
 def answered(connection: socket.socket) -> bool:
     """Whether the server answers on this connection."""
     connection.sendall(b"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-    return b" 200 OK" in connection.recv(65536)
+    answer = b""
+    while not answer.endswith(b"}") and (data := connection.recv(65536)):
+        answer += data
+    return b" 200 OK" in answer
 
 
 def _closed_after(connection: socket.socket) -> float:
@@ -213,15 +216,18 @@ def test_more_connections_than_places_are_refused(held: Held) -> None:
 def test_idle_connections_make_room(held: Held) -> None:
     held.go.set()
     with in_thread(held, ServerSettings(connections=12)) as client:
+        known = client.connect()
+        assert answered(known)
         idle = [client.connect() for _ in range(3)]
         half = client.connect(b"GET /api/health HTTP/1.1\r\nHost:")
         for _ in range(20):
             assert client.get("/api/health").status == 200
         assert _closed_after(idle[0]) < 1, "the one that waited longest"
+        assert answered(known), "one that was answered before stays"
         addresses = [f"127.0.0.{number}" for number in range(2, 7)]
         others = [replace(client, address=address).connect() for address in addresses for _ in range(3)]
         assert client.get("/api/health").status == 200 and answered(others[-1])
-        for connection in (*idle, half, *others):
+        for connection in (known, *idle, half, *others):
             connection.close()
 
 

@@ -15,7 +15,9 @@ from lingvis.serve.limits.protocol import LimitedProtocol
 
 KEEP_ALIVE, SHUTDOWN = 5, 5  # seconds
 QUEUE = 1024  # clients that wait to be accepted
-ACCEPTED = 32  # at once; a flood of connections must not take all files before some of them are closed
+ACCEPTED = (
+    8  # in one turn of the event loop; a flood of connections must neither hold up others nor take all files
+)
 EVENT_BYTES = 4096  # of a line or trailer within a body
 PROXIES = "127.0.0.1,::1"
 OPEN_FILES = 4096

@@ -11,7 +11,9 @@ SURPLUS = "surplus"  # rejected connections that are being closed count as those
 
 
 class Connection(Protocol):
-    """A connection that can be closed at once."""
+    """A connection that can be closed at once; served: whether it has had an answer."""
+
+    served: bool
 
     def drop(self) -> None:
         """Close the connection, without an answer."""
@@ -20,8 +22,9 @@ class Connection(Protocol):
 class Connections:
     """At most `count` connections, of which one peer may have a share.
 
-    Beyond that, the connection that has waited longest for a request is closed in favour of a new one, so that idle
-    connections lock nobody out. A new connection is rejected only if all others are being answered.
+    Beyond that, a connection that waits for a request is closed in favour of a new one, so that idle connections lock
+    nobody out: first those that have never sent a request, the oldest of them. A new connection is rejected only if
+    all others are being answered.
 
     buffer: for the bytes that arrive, shared by all connections, which copy them at once.
     """
@@ -73,10 +76,11 @@ class Connections:
         return self._peers.get(peer, {})
 
     def _drop_waiting(self, peer: str) -> bool:
-        """Drop the connection of a peer that waits longest; returns whether one was waiting."""
-        connection = next(iter(self._waiting.get(peer, ())), None)
-        if connection is None:
+        """Drop a connection of a peer that waits for a request; returns whether there was one."""
+        waiting = list(self._waiting.get(peer, ()))
+        if not waiting:
             return False
+        connection = min(waiting, key=lambda each: each.served)
         self.remove(connection, peer)
         connection.drop()
         return True

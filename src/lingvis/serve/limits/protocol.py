@@ -24,7 +24,7 @@ LINGER_SECONDS = (
     2.0  # for a client to read a refusal while it still sends; closing at once could destroy the answer
 )
 BODY_SECONDS, BODY_BYTES = 10.0, 10 * 1024  # a body brings at least as many bytes in this time
-CHUNK_BYTES = 4096  # of the lines around the chunks of a body, beyond an eighth of the body
+CHUNK_BYTES = 1024  # of the lines around the chunks of a body, beyond an eighth of the body
 SLOW = Refusal(
     408, f"the request was sent too slowly; send at least {BODY_BYTES / BODY_SECONDS:g} bytes per second"
 )
@@ -41,6 +41,7 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
     def __init__(self, *args: Any, crowd: Connections, **options: Any) -> None:
         super().__init__(*args, **options)
         self._crowd, self._peer = crowd, ""
+        self.served = False
         self._head = HeadReader()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._lingering = False
@@ -82,6 +83,7 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
             self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
+        self.served = True
         self._stop("body")
         if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
             self.server_state.total_requests += 1
@@ -117,20 +119,28 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
         return b""
 
     def _receive_body(self, data: bytes) -> None:
-        before = len(self.cycle.body)
-        if data:
-            super().data_received(data)
-        content = len(self.cycle.body) - before
+        if "body" not in self._timers:
+            self._start("body", BODY_SECONDS, self._check_speed)
         self._recent_bytes += len(data)
-        self._body_bytes += content
-        self._line_bytes += len(data) - content
-        if self.conn.their_state is h11.SEND_BODY:
+        chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
+        step = (
+            CHUNK_BYTES if chunked else max(1, len(data))
+        )  # parsing chunks is slow: stop soon if they are small
+        for start in range(0, len(data), step):
+            part = data[start : start + step]
+            before = len(self.cycle.body)
+            super().data_received(part)
+            content = len(self.cycle.body) - before
+            self._body_bytes += content
+            self._line_bytes += len(part) - content
             if self._line_bytes > CHUNK_BYTES + self._body_bytes // 8:
                 self._refuse(SMALL_CHUNKS)
-            elif "body" not in self._timers:
-                self._start("body", BODY_SECONDS, self._check_speed)
-        elif self.conn.trailing_data[0]:
-            self.cycle.keep_alive = False
+            if self._lingering or self.transport.is_closing():
+                return
+        if self.conn.their_state is not h11.SEND_BODY:
+            self._stop("body")
+            if self.conn.trailing_data[0]:
+                self.cycle.keep_alive = False
 
     def _check_speed(self) -> None:
         self._stop("body")
