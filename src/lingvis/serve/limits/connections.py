@@ -6,7 +6,8 @@ from typing import Protocol
 
 from lingvis.serve.limits.clients import share_of
 
-SEGMENT_BYTES = 16 * 1024  # read from a connection at once
+PARSED_BYTES = 16 * 1024  # read at once of what has to be parsed: others wait meanwhile
+COPIED_BYTES = 256 * 1024  # of a body that is only copied
 SURPLUS = "surplus"  # rejected connections that are being closed count as those of one peer
 
 
@@ -26,12 +27,13 @@ class Connections:
     nobody out: first those that have never sent a request, the oldest of them. A new connection is rejected only if
     all others are being answered.
 
-    buffer: for the bytes that arrive, shared by all connections, which copy them at once.
+    short, long: buffers for the bytes that arrive, shared by all connections, which copy them at once.
     """
 
     def __init__(self, count: int) -> None:
         self._count, self._share = count, share_of(count)
-        self.buffer = bytearray(SEGMENT_BYTES)
+        self.long = memoryview(bytearray(COPIED_BYTES))
+        self.short = self.long[:PARSED_BYTES]
         self._surplus = max(1, count // 16)
         self._peers: dict[str, dict[Connection, None]] = {}
         self._waiting: dict[str, dict[Connection, None]] = {}

@@ -44,7 +44,7 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
         self.served = False
         self._head = HeadReader()
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._lingering = False
+        self._lingering = self._chunked = False
         self._body_bytes = self._line_bytes = self._recent_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -65,12 +65,13 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
         """Close the connection at once."""
         self.transport.abort()
 
-    def get_buffer(self, sizehint: int) -> bytearray:
-        """Return a short buffer, so that no connection keeps the event loop from the others."""
-        return self._crowd.buffer
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return a buffer that is short if its content is parsed, so that no connection holds up the others."""
+        copied = self.conn.their_state is h11.SEND_BODY and not self._chunked and not self._lingering
+        return self._crowd.long if copied else self._crowd.short
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(bytes(self._crowd.buffer[:nbytes]))
+        self.data_received(bytes(self._crowd.long[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
         if self._lingering or self.transport.is_closing():
@@ -115,6 +116,7 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
             self._crowd.work(self, self._peer)
             self._body_bytes = self._line_bytes = self._recent_bytes = 0
             super().data_received(head[0])
+            self._chunked = any(name == b"transfer-encoding" for name, _ in self.headers or ())
             return head[1]
         return b""
 
