@@ -176,7 +176,7 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
 
     def _linger(self) -> None:
         """End the sending side, and drop what still arrives until the client closes or the time is over."""
-        self._lingering = True
+        self._lingering, self.served = True, False  # the first to make room for others
         self._stop("body")
         self._crowd.wait(self, self._peer)
         self.flow.resume_reading()
