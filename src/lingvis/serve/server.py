@@ -11,13 +11,14 @@ from lingvis.collection.collection import Collection
 from lingvis.serve.engine import SearchEngine
 from lingvis.serve.files import PictureFiles
 from lingvis.serve.limits.access import Access
-from lingvis.serve.limits.slots import Slots
+from lingvis.serve.limits.clients import ClientSlots
 from lingvis.serve.limits.workers import WorkerThreads
 from lingvis.serve.metrics import Metrics
 from lingvis.serve.settings import ServerSettings
 
 READING, READS_WAITING = 4, 400  # a page requests all its thumbnails at once
 CONVERSIONS_WAITING = 16
+SESSIONS_STARTING = 16  # tokens that are being received
 
 
 class Server:
@@ -40,7 +41,8 @@ class Server:
             seconds=seconds,
             observe=self.metrics.search.observe,
         )
-        self.uploads = Slots(settings.uploading)
+        self.uploads = ClientSlots(settings.uploading)
+        self.sessions = ClientSlots(SESSIONS_STARTING)
         self.reads = WorkerThreads("read", threads=READING, waiting=READS_WAITING, seconds=seconds)
         self.conversions = WorkerThreads("convert", threads=1, waiting=CONVERSIONS_WAITING, seconds=seconds)
 

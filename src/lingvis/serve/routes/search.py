@@ -63,7 +63,7 @@ async def by_picture(server: ServerOfRequest, request: Request) -> SearchAnswer:
     """Pictures similar to the one that is sent; with words, pictures that fit both."""
     server.searches.check()
     settings = server.settings
-    with server.uploads.held():  # separate slots, so that slow uploads do not block searches by words
+    with server.uploads.held(request):  # separate slots, so that slow uploads do not block searches by words
         query, image = await read_form(request, limit=settings.upload_bytes, seconds=settings.upload_seconds)
 
         def find() -> tuple[list[QueryAnswer], list[Hit]]:
