@@ -83,7 +83,7 @@ def _is_sentence(text: str) -> bool:
     return text.isprintable() and text != "" and "Traceback" not in text
 
 
-def main() -> None:
+def run_cases() -> None:
     """Run the cases that the arguments name: kind, seed, first number, count, folder of the target."""
     kind, seed, first, count, folder = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -102,4 +102,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_cases()
