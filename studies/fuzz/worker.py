@@ -22,15 +22,18 @@ Result = tuple[Verdict, str]
 
 def decode_picture(seed: int, number: int, folder: Path) -> tuple[str, Callable[[], Result]]:
     """Decode a damaged picture."""
-    from lingvis.features.backbones.contract import Preprocessing
     from lingvis.features.pictures import BrokenPicture, decode
+    from lingvis.model.folder import ModelConfig
     from studies.fuzz.pictures import picture_case
+    from studies.fuzz.target import Target
 
     name, data = picture_case(seed, number)
+    preprocessing = ModelConfig.read(Target(folder).model).features.preprocessing
+    assert preprocessing is not None
 
     def check() -> Result:
         try:
-            decode(io.BytesIO(data), [], Preprocessing(size=32, mean=(0.5,) * 3, std=(0.5,) * 3), crops=False)
+            decode(io.BytesIO(data), [], preprocessing, crops=False)
         except BrokenPicture as error:
             return (
                 ("rejected", str(error))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from studies.siege.costly import deep_png, large_webp, many_scans
 
 AT_ONCE = 8  # connections of attacks that repeat requests
+RATE = 200.0  # requests or connections per second: four times those of all clients
 SLOW_POSTS, IDLE_CONNECTIONS = 300, 3000
 HEAD = "Host: 127.0.0.1\r\n"
 
@@ -27,11 +28,12 @@ class Attacker:
     """Connections to a server from a source address; token: for attackers who have it."""
 
     def __init__(self, port: int, source: str, token: str) -> None:
-        self.token = token
+        self.token, self.sent = token, 0
         self._port, self._source = port, source
 
     def connect(self, timeout: float = 10.0) -> socket.socket:
         """A new connection."""
+        self.sent += 1
         return socket.create_connection(("127.0.0.1", self._port), timeout, (self._source, 0))
 
     def send(self, data: bytes) -> None:
@@ -41,17 +43,18 @@ class Attacker:
             while connection.recv(65536):
                 pass
 
-    def repeat(self, requests: Iterator[bytes], at_once: int = AT_ONCE) -> None:
-        """Send requests one after the other, on several connections at once."""
+    def repeat(self, requests: Iterator[bytes], rate: float = RATE) -> None:
+        """Send requests at a rate, as far as answers to earlier ones have come, on several connections at once."""
         lock = threading.Lock()
 
         def run() -> None:
             while True:
                 with lock:
+                    time.sleep(1 / rate)
                     data = next(requests)
                 self.send(data)
 
-        threads = [threading.Thread(target=run, daemon=True) for _ in range(at_once)]
+        threads = [threading.Thread(target=run, daemon=True) for _ in range(AT_ONCE)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -88,6 +91,7 @@ def _hold(attacker: Attacker, count: int, first: bytes, drop: bytes) -> None:
         began = time.monotonic()
         alive = []
         for connection in held:
+            time.sleep(0.5 / count)  # independent clients do not send all at once
             try:
                 if drop:
                     connection.send(drop)
@@ -100,6 +104,7 @@ def _hold(attacker: Attacker, count: int, first: bytes, drop: bytes) -> None:
                 connection.close()
         held = alive
         while len(held) < count and time.monotonic() < began + 1:
+            time.sleep(1 / RATE)
             try:
                 connection = attacker.connect(1.0)
                 connection.sendall(first)
@@ -121,10 +126,9 @@ def parameters(attacker: Attacker) -> None:
 
 
 def guesses(attacker: Attacker) -> None:
-    """Wrong tokens."""
-    attacker.repeat(
-        _get("/api/collection", f"Authorization: Bearer {secrets.token_urlsafe()}") for _ in itertools.count()
-    )
+    """Wrong tokens, as fast as they are answered."""
+    tokens = (secrets.token_urlsafe() for _ in itertools.count())
+    attacker.repeat((_get("/api/collection", f"Authorization: Bearer {token}") for token in tokens), rate=1e6)
 
 
 def pictures(attacker: Attacker) -> None:
@@ -184,12 +188,19 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {
 
 
 def run_attack() -> None:
-    """Attack until the process is ended; arguments: name of the attack, port, source address, token."""
+    """Attack until the process is ended, and print the number of connections so far.
+
+    Arguments: name of the attack, port, source address, token.
+    """
     name, port, source, token = sys.argv[1:]
     os.nice(19)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    ATTACKS[name](Attacker(int(port), source, token))
+    attacker = Attacker(int(port), source, token)
+    threading.Thread(target=ATTACKS[name], args=(attacker,), daemon=True).start()
+    while True:
+        time.sleep(0.5)
+        print(attacker.sent, flush=True)
 
 
 if __name__ == "__main__":

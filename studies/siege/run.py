@@ -58,8 +58,10 @@ def measure(
         time.sleep(WARM_UP + calm)
         logged, memory = log.seek(0, 2), memory_mb([server])
         attacked = time.monotonic()
-        with _running("studies.siege.attacks", attack, port, source, token):
+        with _running("studies.siege.attacks", attack, port, source, token) as attacker:
             time.sleep(SETTLE + seconds)
+            attacker.kill()
+            connections = int(attacker.communicate()[0].split()[-1])
         output, _ = peers.communicate(timeout=2 * TIMEOUT)
         samples: list[Sample] = [tuple(json.loads(line)) for line in output.splitlines()]
         before = [sample for sample in samples if calm_from <= sample[0] < attacked]
@@ -67,6 +69,7 @@ def measure(
         numbers: Record = {
             "calm": latencies(before),
             "attacked": latencies(during),
+            "connections_per_second": round(connections / (SETTLE + seconds), 1),
             "log_bytes": log.seek(0, 2) - logged,
             "memory_mb": {"before": round(memory, 1), "after": round(memory_mb([server]), 1)},
         }
@@ -102,14 +105,12 @@ def problems(name: str, record: Record) -> Iterator[str]:
 @contextlib.contextmanager
 def _running(module: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
     """A process of a module, which ends with the block."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *map(str, arguments)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -56,7 +56,7 @@ def test_indexing(target: Target) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "cases", "rejected"), [("uploads", 66, 20), ("parameters", 200, 60), ("heads", 500, 150)]
+    ("kind", "cases", "rejected"), [("uploads", 66, 20), ("parameters", 300, 90), ("heads", 1000, 300)]
 )
 def test_requests(server: Server, kind: str, cases: int, rejected: int) -> None:
     before = server.log.read_text()

@@ -26,6 +26,7 @@ def siege(results: Results) -> str:
             ),
             f"{record['p95_ratio']:.1f}",
             f"{100 * record['attacked']['lost_share']:.1f}",
+            f"{record['connections_per_second']:.0f}",
             f"{record['log_bytes']:,}",
         ]
         for record in records
@@ -33,7 +34,7 @@ def siege(results: Results) -> str:
     head = [
         *("attack", "content", "source address"),
         *("p50 calm", "p95 calm", "p99 calm", "p50 attacked", "p95 attacked", "p99 attacked"),
-        *("p95 ratio", "no result, %", "bytes logged"),
+        *("p95 ratio", "no result, %", "connections per s", "bytes logged"),
     ]
     first = records[0]
     intro = (
