@@ -25,6 +25,7 @@ CLOSED += ["/api/items/x/picture", "/api/items/x/similar"]
 def guarded(home: Path) -> Iterator[Client]:
     """A server that others can reach, with its token in a file."""
     (home / "token").write_text(TOKEN + "\n")
+    (home / "token").chmod(0o600)
     arguments = [str(home / "photos.lv"), "--host", "0.0.0.0", "--token-file", str(home / "token")]
     with serving(*arguments, log=home / "closed.log") as (port, _):
         yield Client(port, {})
@@ -152,6 +153,11 @@ def test_refusals_at_the_start(
     assert "not an address of this machine" in refusal("--host", "192.0.2.1", "--no-auth")
     assert "at least 8 printable" in refusal("--token", "short")
     (tmp_path / "token").write_text("")
+    for mode in (0o640, 0o604, 0o666):
+        (tmp_path / "token").chmod(mode)
+        sentence = refusal("--token-file", str(tmp_path / "token"))
+        assert f"can be read by other users of this machine (mode {mode:o}); run: chmod 600" in sentence
+    (tmp_path / "token").chmod(0o600)
     assert "at least 8 printable" in refusal("--token-file", str(tmp_path / "token"))
     assert "no such file" in refusal("--token-file", str(tmp_path / "nothing")).lower()
     assert "exclude" in refusal("--token", TOKEN, "--token-file", str(tmp_path / "token"))

@@ -115,6 +115,7 @@ class Collection:
         *,
         prune: bool = False,
         rebuild: bool = False,
+        follow_links: bool = False,
         batch_size: int = BATCH,
         spread: Spread | None = None,
     ) -> IndexReport:
@@ -122,12 +123,13 @@ class Collection:
 
         The collection is made if it does not exist. prune: also drop pictures whose files are gone from the folders.
         rebuild: drop everything first and encode it again, which another image side requires. If the model has the same
-        image side and another text side, captions are encoded again. batch_size: pictures that are encoded and
+        image side and another text side, captions are encoded again. follow_links: also add pictures outside the
+        folders that symbolic links in them point to. batch_size: pictures that are encoded and
         stored together. spread: see `Indexer`.
         """
         check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, batch_size=batch_size, spread=spread)
-        report = indexer.run([Path(folder) for folder in folders], prune=prune)
+        report = indexer.run([Path(folder) for folder in folders], prune=prune, follow_links=follow_links)
         self._store = indexer.store
         return report
 
@@ -138,12 +140,14 @@ class Collection:
         report: Callable[[IndexReport], None],
         prune: bool = False,
         rebuild: bool = False,
+        follow_links: bool = False,
         spread: Spread | None = None,
     ) -> None:
         """Add pictures again and again, until Ctrl-C; `report` is called after each pass that changed something."""
         check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, spread=spread)
-        watch_folders(indexer, [Path(folder) for folder in folders], prune=prune, report=report)
+        paths = [Path(folder) for folder in folders]
+        watch_folders(indexer, paths, prune=prune, follow_links=follow_links, report=report)
 
     def indexer(
         self, *, rebuild: bool = False, batch_size: int = BATCH, spread: Spread | None = None

@@ -190,11 +190,10 @@ def _sentences(row: Row, source: Literal["captions", "parallel"]) -> Iterator[tu
 def _raise(file: Path, problems: Sequence[Problem]) -> None:
     """Report all problems of a file at once; do nothing if there are none."""
     if problems:
-        shown = "\n".join(f"  {problem}" for problem in problems[:PROBLEMS_SHOWN])
         more = len(problems) - PROBLEMS_SHOWN
-        rest = f"\n  and {more} more" if more > 0 else ""
+        shown = [*map(str, problems[:PROBLEMS_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
         count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-        raise UserError(f"{file} has {count}; fix these lines and try again:\n{shown}{rest}")
+        raise UserError(f"{file} has {count}; fix these lines and try again:", shown)
 
 
 def captions_file(path: Path) -> Path:

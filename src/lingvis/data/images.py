@@ -23,13 +23,14 @@ from typing import BinaryIO
 import numpy as np
 from PIL import Image, ImageOps
 
+from lingvis.files import NOT_REGULAR, open_real_file
+
 HEIC_SUFFIXES = {".heic", ".heif"} if importlib.util.find_spec("pillow_heif") else set()
 # Pillow supports many more, EPS by starting another program. JPEG includes several pictures in one file (MPO).
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
 UNKNOWN_FORMAT = (
     "the file is not a picture of a known format; use JPEG, PNG, WebP, GIF, BMP, TIFF, HEIC or AVIF"
 )
-NOT_REGULAR = "it is not a regular file"
 ORIENTATION_TAG = 0x0112
 THUMBNAIL = 200  # pixels
 
@@ -50,8 +51,8 @@ def open_image(source: str | Path | BinaryIO) -> Iterator[Image.Image]:
 
 
 def read_regular(path: str | Path, limit: int) -> bytes:
-    """Return the first `limit` bytes of a regular file; raises OSError for anything else."""
-    with _open_regular(path) as file:
+    """Return the first `limit` bytes of a regular file; raises OSError for anything else, also for a link."""
+    with open_real_file(path) as file:
         return file.read(min(os.fstat(file.fileno()).st_size, limit))
 
 

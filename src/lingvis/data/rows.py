@@ -38,7 +38,7 @@ def _box(box: tuple[float, float, float, float]) -> tuple[float, float, float, f
 
 def _relative(name: str) -> str:
     # One spelling per picture: "./a.jpg" and "b//a.jpg" would escape the check for duplicates.
-    if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name:
+    if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name or "\0" in name:
         raise ValueError(f"bad image name {name!r}, use a path relative to images/ with / between folders")
     return name
 

@@ -46,8 +46,7 @@ def parse_recipe(
     if len(problems) == 1:
         raise UserError(f"{origin}: {problems[0]}")
     if problems:
-        listed = "\n".join(f"  {problem}" for problem in problems)
-        raise UserError(f"{origin} has {len(problems)} problems:\n{listed}")
+        raise UserError(f"{origin} has {len(problems)} problems:", problems)
     return recipe
 
 

@@ -15,6 +15,7 @@ from PIL import Image
 from lingvis.collection.collection import Collection
 from lingvis.errors import UserError
 from lingvis.hardware import core_count
+from lingvis.printing import print_line
 from lingvis.serve.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -90,13 +91,11 @@ def _run(collection: Collection, settings: ServerSettings, listener: socket.sock
     except OSError as error:
         raise _taken(host, listener.getsockname()[1]) from error
     # From now on, clients that connect wait in the system's queue until the loop runs.
-    print(
-        f"{collection.address} is at http://{host}:{listener.getsockname()[1]}/ (Ctrl-C ends it)", flush=True
-    )
+    print_line(f"{collection.address} is at http://{host}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
     try:
         uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        print_line("stopped", stderr=True)
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from lingvis.collection.collection import Collection
 from lingvis.serve.engine import SearchEngine
+from lingvis.serve.files import PictureFiles
 from lingvis.serve.limits.access import Access
 from lingvis.serve.limits.slots import Slots
 from lingvis.serve.limits.workers import WorkerThreads
@@ -28,6 +29,7 @@ class Server:
     def __init__(self, collection: Collection, settings: ServerSettings) -> None:
         self.settings = settings
         self.engine = SearchEngine(collection)
+        self.files = PictureFiles()
         self.access = Access(settings.token, collection.address)
         self.metrics = Metrics()
         seconds = settings.seconds

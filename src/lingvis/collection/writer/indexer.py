@@ -42,7 +42,8 @@ class OtherModelError(UserError):
 class IndexReport:
     """The outcome of a pass over folders; broken and unreadable: path -> reason; pictures: in the collection now.
 
-    An unreadable file is tried again in the next pass; a broken file is skipped until it changes.
+    An unreadable file is tried again in the next pass; a broken file is skipped until it changes. skipped_links: links
+    to pictures or folders outside the given folders, which are followed only with `follow_links`.
     """
 
     added: int = 0
@@ -52,10 +53,16 @@ class IndexReport:
     pictures: int = 0
     broken: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    skipped_links: list[str] = field(default_factory=list)
 
 
 def watch_folders(
-    indexer: Indexer, folders: Sequence[Path], *, prune: bool, report: Callable[[IndexReport], None]
+    indexer: Indexer,
+    folders: Sequence[Path],
+    *,
+    prune: bool,
+    follow_links: bool = False,
+    report: Callable[[IndexReport], None],
 ) -> None:
     """Scan the folders again and again, until Ctrl-C; `report` is called after each pass that changed something.
 
@@ -64,7 +71,7 @@ def watch_folders(
     first, last_error, troubles = True, "", dict[str, str]()
     while True:
         try:
-            outcome = indexer.run(folders, prune=prune)
+            outcome = indexer.run(folders, prune=prune, follow_links=follow_links)
         except (UserError, OSError) as error:
             if first or isinstance(error, OtherModelError):
                 raise
@@ -72,7 +79,7 @@ def watch_folders(
                 last_error = str(error)
                 note(f"{last_error} (still watching)")
         else:
-            current = outcome.broken | outcome.unreadable
+            current = outcome.broken | outcome.unreadable | dict.fromkeys(outcome.skipped_links, "")
             news = outcome.added or outcome.updated or outcome.pruned or current.items() - troubles.items()
             if first or news:
                 report(outcome)
@@ -113,16 +120,20 @@ class Indexer:
         self._followed = False  # whether the collection has our model
         self._settled = False  # whether the last pass with changes was completed
 
-    def run(self, folders: Sequence[Path], *, prune: bool = False) -> IndexReport:
+    def run(self, folders: Sequence[Path], *, prune: bool = False, follow_links: bool = False) -> IndexReport:
         """Make one pass; every stored batch is durable."""
         start = time.monotonic()
-        scan = scan_folders(folders)  # first: a mistake in the folders must change nothing
+        scan = scan_folders(
+            folders, follow_links=follow_links
+        )  # first: a mistake in the folders must change nothing
         store = self.store = self.store or self._make_store()
         stored = {row.path: row for row in store.files()}
         self._check(store.header)
         plan = make_plan(scan, stored, self._captions, unusable=self._unusable, prune=prune)
         self.seconds_to_scan = time.monotonic() - start
-        report = IndexReport(unchanged=plan.unchanged, unreadable=scan.unreadable)
+        report = IndexReport(
+            unchanged=plan.unchanged, unreadable=scan.unreadable, skipped_links=scan.skipped_links
+        )
         if prune:
             report.unreadable |= {
                 root: EMPTY for root in scan.empty if any(is_below(path, [root]) for path in stored)

@@ -43,7 +43,7 @@ def write_import(
 ) -> ImportResult:
     """Read `source` with the importer `read`, registered as `name`, and write it to `target`."""
     _check_places(source, target, options.images)
-    opened = Source(source)
+    opened = Source(source, follow_links=options.follow_links)
     imported = read(opened, options)
     if imported.features is not None and write_features is None:
         raise ValueError(f"the format {name!r} contains features: pass write_features")
@@ -95,7 +95,12 @@ def _pictures(imported: ImportedRows, source: Source, options: ImportOptions) ->
     if imported.features is not None and options.images is None:
         return {}
     folder = options.images or source.folder
-    return find_pictures((row.image for row in imported.rows), folder, given=options.images is not None)
+    return find_pictures(
+        (row.image for row in imported.rows),
+        folder,
+        given=options.images is not None,
+        follow_links=options.follow_links,
+    )
 
 
 def _read_record(target: Path) -> dict[str, Any] | None:
@@ -161,12 +166,8 @@ def _carry_over(target: Path, folder: Path, imported: ImportedRows) -> None:
     if not target.is_dir():
         return
     for entry in target.iterdir():
-        if entry.name in OWN:
-            continue
-        if entry.is_dir():
+        if entry.name not in OWN:
             place_tree(entry, folder / entry.name)
-        else:
-            place_file(entry, folder / entry.name)
     stored = target / "features"
     if not stored.is_dir() or not _same_images(target, imported):
         return

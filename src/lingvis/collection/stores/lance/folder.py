@@ -17,7 +17,7 @@ from lingvis.collection.stores.lance.versions import FILE as FLUSHED
 from lingvis.collection.stores.lance.versions import drop_between, flushed
 from lingvis.collection.stores.records import FORMAT, Header
 from lingvis.errors import UserError
-from lingvis.files import write_json
+from lingvis.files import make_private_folder, write_json
 
 FILE = "collection.json"
 
@@ -31,7 +31,7 @@ def create_folder(folder: Path, header: Header, *, replace: bool) -> None:
     """Make an empty collection; with `replace`, empty an existing one atomically: collection.json is written last."""
     if folder.exists() and not is_collection(folder) and not _left_over(folder):
         raise UserError(f"{folder} exists and holds no collection; name a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     with one_writer(folder):
         if is_collection(folder) and not replace:  # another process made it meanwhile
             return
