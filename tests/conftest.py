@@ -34,6 +34,7 @@ SLOW = (
     "demo",
     "features/test_detectors",
     "features/test_extract.py",
+    "fuzz",
     "new_language/test_add",
     "new_language/test_glosses.py",
     "new_language/test_routes.py",

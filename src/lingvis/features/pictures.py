@@ -15,6 +15,7 @@ from PIL import Image, UnidentifiedImageError
 from lingvis.data.images import UNKNOWN_FORMAT, decode_upright, open_image, upright_size
 from lingvis.data.rows import Box
 from lingvis.features.backbones.contract import Preprocessing
+from lingvis.printing import printable
 
 RESAMPLING = {
     "nearest": Image.Resampling.NEAREST,
@@ -124,4 +125,5 @@ def reason_of(path: Path | None, error: Exception) -> str:
             return "the file is empty"
     if isinstance(error, UnidentifiedImageError):
         return UNKNOWN_FORMAT
-    return str(error) or type(error).__name__
+    # Libraries end sentences with a newline, and quote bytes of the file.
+    return printable(str(error).strip()) or type(error).__name__
