@@ -13,11 +13,13 @@ from PIL import EpsImagePlugin, Image
 
 import lingvis
 from lingvis.collection.stores.lance.store import LanceStore
-from lingvis.collection.writer.pictures import FILE_BYTES, UnreadPicture, read_picture
+from lingvis.collection.writer.pictures import UnreadPicture, read_picture
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.data.images import UNKNOWN_FORMAT, read_regular
-from lingvis.features.backbones import Preprocessing
+from lingvis.data.picture_limits import FILE_BYTES
+from lingvis.features.decoding.content import decode_content
 from lingvis.features.pictures import BrokenPicture, decode
+from lingvis.features.preprocessing import Preprocessing
 
 from .indexing import index_folders
 
@@ -74,7 +76,7 @@ def test_no_picture_starts_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(EpsImagePlugin, "gs_binary", None)
     file = tmp_path / "dog.jpg"
     file.write_bytes(EPS)
-    assert isinstance(read_picture(found(file), SQUARE, lambda _: False), BrokenPicture)
+    assert isinstance(read_picture(found(file), SQUARE, lambda _: False, decode_content), BrokenPicture)
     for source in (file, io.BytesIO(EPS)):
         with pytest.raises(BrokenPicture, match="not a picture of a known format"):
             decode(source, [], SQUARE, crops=False)
@@ -97,7 +99,9 @@ def test_only_regular_files_are_read_and_no_more_than_asked_for(tmp_path: Path) 
 
 
 def test_a_file_that_cannot_be_read_is_not_called_broken(tmp_path: Path) -> None:
-    result = read_picture(ScannedFile(str(tmp_path / "gone.jpg"), 5, 5), SQUARE, lambda _: False)
+    result = read_picture(
+        ScannedFile(str(tmp_path / "gone.jpg"), 5, 5), SQUARE, lambda _: False, decode_content
+    )
     assert isinstance(result, UnreadPicture) and str(result) == "No such file or directory"
 
 

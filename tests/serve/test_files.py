@@ -14,6 +14,7 @@ from PIL import Image
 
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.records import PictureInfo
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.serve.files import SIDE, as_jpeg, open_file
 from lingvis.serve.settings import ServerSettings
 
@@ -91,27 +92,33 @@ def test_a_changed_picture_of_the_same_format_is_served_anew(
     assert after.status == 200 and after.body == path.read_bytes()
 
 
-def test_conversion_is_upright_and_bounded(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def decoders() -> Iterator[DecoderPool]:
+    with DecoderPool() as pool:
+        yield pool
+
+
+def test_conversion_is_upright_and_bounded(tmp_path: Path, decoders: DecoderPool) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by a quarter
     Image.new("RGB", (9000, 30), "red").save(tmp_path / "a.tiff", exif=exif)
     picture = open_file(entry_of((tmp_path / "a.tiff").resolve(), "tiff"))
     assert picture is not None
-    with Image.open(io.BytesIO(as_jpeg(picture) or b"")) as image:
+    with Image.open(io.BytesIO(as_jpeg(picture, decoders) or b"")) as image:
         assert image.format == "JPEG" and image.size[1] == SIDE and image.size[0] < 30
     Image.new("I;16", (20, 10), 40_000).save(tmp_path / "b.tiff")
     deep = open_file(entry_of((tmp_path / "b.tiff").resolve(), "tiff"))
     assert deep is not None
-    with Image.open(io.BytesIO(as_jpeg(deep) or b"")) as image:
+    with Image.open(io.BytesIO(as_jpeg(deep, decoders) or b"")) as image:
         assert image.convert("L").getpixel((5, 5)) == pytest.approx(40_000 >> 8, abs=2)
 
 
-def test_a_damaged_file_is_not_converted(tmp_path: Path) -> None:
+def test_a_damaged_file_is_not_converted(tmp_path: Path, decoders: DecoderPool) -> None:
     Image.effect_noise((300, 300), 50).save(tmp_path / "a.tiff", compression="tiff_lzw")
     whole = (tmp_path / "a.tiff").read_bytes()
     (tmp_path / "a.tiff").write_bytes(whole[:8] + bytes(len(whole) // 2) + whole[8 + len(whole) // 2 :])
     picture = open_file(entry_of((tmp_path / "a.tiff").resolve(), "tiff"))
-    assert picture is None or as_jpeg(picture) is None
+    assert picture is None or as_jpeg(picture, decoders) is None
 
 
 def test_a_file_with_several_jpeg_pictures_is_served(home: Path, tmp_path: Path) -> None:

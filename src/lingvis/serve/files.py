@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from lingvis.collection.stores.records import PictureInfo
-from lingvis.data.images import decode_within, open_image
+from lingvis.data.images import open_image
+from lingvis.data.picture_limits import FILE_BYTES
+from lingvis.features.decoding.content import DecodeRequest, JpegRequest
+from lingvis.features.decoding.pool import DecoderPool
+from lingvis.features.pictures import BrokenPicture
 
 SHOWN = {
     "jpeg": "image/jpeg",
@@ -63,12 +66,11 @@ def _alike(actual: str, stored: str) -> bool:
     return SHOWN.get(actual, actual) == SHOWN.get(stored, stored)
 
 
-def as_jpeg(picture: OpenPicture) -> bytes | None:
+def as_jpeg(picture: OpenPicture, decoders: DecoderPool) -> bytes | None:
     """Convert the upright picture to a JPEG of bounded size; None if it is damaged."""
-    out = io.BytesIO()
     try:
-        with picture.file, open_image(picture.file) as image:
-            decode_within(image, SIDE).save(out, "JPEG", quality=QUALITY)
-    except Exception:  # as above
+        with picture.file as file:
+            data = file.read(FILE_BYTES)
+        return decoders.decode(data, DecodeRequest(jpeg=JpegRequest(SIDE, QUALITY))).jpeg
+    except (OSError, BrokenPicture):
         return None
-    return out.getvalue()
