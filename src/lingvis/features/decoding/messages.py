@@ -6,6 +6,7 @@ A decoder that a hostile picture has taken over can only send wrong numbers; eve
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import socket
@@ -86,20 +87,28 @@ class Channel:
 
 def request_header(request: DecodeRequest, seconds: float) -> dict[str, Any]:
     """Return a request as JSON; its bytes are the file."""
-    return {"request": dataclasses.asdict(request), "seconds": seconds}
+    views, jpeg = request.views, request.jpeg
+    return {
+        "seconds": seconds,
+        "pixels": request.pixels,
+        "longer_side": request.longer_side,
+        "jpeg": [jpeg.side, jpeg.quality] if jpeg is not None else None,
+        "boxes": list(views.boxes) if views is not None else None,
+        "crops": views is not None and views.crops,
+        "preprocessing": _fields(views.preprocessing) if views is not None else None,
+    }
 
 
 def read_request(header: dict[str, Any]) -> DecodeRequest:
     """Return the request of a header."""
-    request = header["request"]
-    views, jpeg = request["views"], request["jpeg"]
-    if views is not None:
-        prepared = views["preprocessing"]
-        prepared |= {"mean": tuple(prepared["mean"]), "std": tuple(prepared["std"])}
-        views = ViewRequest(Preprocessing(**prepared), views["boxes"], views["crops"])
-    if jpeg is not None:
-        jpeg = JpegRequest(**jpeg)
-    return DecodeRequest(views, request["longer_side"], jpeg, request["pixels"])
+    views = jpeg = None
+    if header["preprocessing"] is not None:
+        fields = header["preprocessing"]
+        fields |= {"mean": tuple(fields["mean"]), "std": tuple(fields["std"])}
+        views = ViewRequest(Preprocessing(**fields), header["boxes"], header["crops"])
+    if header["jpeg"] is not None:
+        jpeg = JpegRequest(*header["jpeg"])
+    return DecodeRequest(views, header["longer_side"], jpeg, header["pixels"])
 
 
 def content_message(content: PictureContent) -> tuple[dict[str, Any], list[Any]]:
@@ -156,6 +165,11 @@ def read_content(request: DecodeRequest, header: dict[str, Any], data: bytearray
     pixels = arrays[0] if request.longer_side is not None else None
     jpeg = bytes(data[used:]) if request.jpeg is not None else None
     return PictureContent(width, height, kind, taken, views, pixels, jpeg)
+
+
+@functools.lru_cache(maxsize=8)
+def _fields(preprocessing: Preprocessing) -> dict[str, Any]:
+    return dataclasses.asdict(preprocessing)
 
 
 def _arrays(
