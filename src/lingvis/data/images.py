@@ -44,7 +44,7 @@ UNKNOWN_FORMAT = (
 NOT_REGULAR = "it is not a regular file"
 ORIENTATION_TAG = 0x0112
 THUMBNAIL = 200  # pixels
-STRIP = 2**20  # pixels that are converted at a time
+PART = 2**17  # pixels that are converted at a time
 
 
 @contextmanager
@@ -93,19 +93,21 @@ def decode_upright(image: Image.Image, scale: float = 1.0) -> Image.Image:
 def to_rgb(image: Image.Image) -> Image.Image:
     """Convert to 8-bit RGB: 16-bit grey is scaled, transparent parts become white."""
     if image.mode == "I" or image.mode.startswith("I;16"):
-        return _convert_in_strips(image, _scale_grey)
+        return _convert_in_parts(image, _scale_grey)
     if image.has_transparency_data:
-        return _convert_in_strips(image, _on_white)
+        return _convert_in_parts(image, _on_white)
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def _convert_in_strips(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
+def _convert_in_parts(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
     """Convert some rows at a time, so that no second copy of all pixels is needed."""
     rgb = Image.new("RGB", image.size)
-    rows = max(1, STRIP // image.width)
+    columns = min(image.width, PART)
+    rows = PART // columns
     for top in range(0, image.height, rows):
-        strip = image.crop((0, top, image.width, min(image.height, top + rows)))
-        rgb.paste(convert(strip), (0, top))
+        for left in range(0, image.width, columns):
+            right, bottom = min(image.width, left + columns), min(image.height, top + rows)
+            rgb.paste(convert(image.crop((left, top, right, bottom))), (left, top))
     return rgb
 
 

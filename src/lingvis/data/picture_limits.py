@@ -10,6 +10,7 @@ FILE_BYTES = 2**30
 PIXELS = 178_956_970  # Pillow rejects more by default
 DECODED_BYTES = 2**30  # at most this much memory for decoding one picture
 SCANS = 100  # of a JPEG; progressive ones have about 10
+SCANNED_PIXELS = 3_000_000_000  # scans times pixels; each scan passes over all pixels
 SEGMENTS = 10_000  # of a JPEG: tables, metadata and scans
 METADATA_BYTES = 2**26  # of a JPEG before its first scan; Pillow has the same limit for PNG
 JPEG_START = b"\xff\xd8\xff"
@@ -36,7 +37,7 @@ def check_jpeg(data: bytes | memoryview) -> bool:
 
     It reads the markers up to the end of the first picture; time is linear in the size of the data.
     """
-    scans = segments = components = position = 0
+    scans = segments = components = pixels = position = 0
     progressive = partial = False
     while (marker := MARKER.search(data, position)) is not None and marker[1][0] != END_OF_IMAGE:
         code, position = marker[1][0], marker.end()
@@ -49,6 +50,8 @@ def check_jpeg(data: bytes | memoryview) -> bool:
             continue
         if code in FRAMES:
             progressive = progressive or code & 3 == 2
+            height, width = (int.from_bytes(data[position + at : position + at + 2], "big") for at in (3, 5))
+            pixels = max(pixels, width * height)
             components = data[position + 7] if position + 7 < len(data) else 0
         elif code == START_OF_SCAN:
             if not scans and position > METADATA_BYTES:
@@ -56,9 +59,11 @@ def check_jpeg(data: bytes | memoryview) -> bool:
                     f"it has {position:,} bytes before its pixels; at most {METADATA_BYTES:,} are read, so remove metadata"
                 )
             scans += 1
-            if scans > SCANS:
+            most = min(SCANS, SCANNED_PIXELS // max(1, pixels))
+            if scans > most:
                 raise PictureLimitError(
-                    f"it has more than {SCANS} scans, which would take long to decode; save it again as an ordinary JPEG"
+                    f"it has more than {most} scans of {pixels:,} pixels, which take too long to decode; save it again "
+                    "as an ordinary JPEG"
                 )
             partial = partial or (position + 2 < len(data) and data[position + 2] < components)
         position += int.from_bytes(data[position : position + 2], "big")
