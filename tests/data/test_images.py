@@ -77,6 +77,8 @@ def test_a_page_gets_a_small_jpeg_or_nothing(tmp_path: Path) -> None:
     with Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
         assert (image.format, image.size) == ("JPEG", (200, 67))
     (tmp_path / "trap.jpg").write_bytes(EPS)
+    Image.new("RGB", (9, 9)).save(tmp_path / "b.jpg", comment=b"SECRET")
+    assert b"SECRET" not in base64.b64decode((thumbnail_uri(tmp_path / "b.jpg") or "").partition(",")[2])
     assert thumbnail_uri(tmp_path / "trap.jpg") is None
     assert thumbnail_uri(tmp_path / "missing.jpg") is None
 

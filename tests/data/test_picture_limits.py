@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lingvis.data.images import decode_upright, open_image
+from lingvis.data.images import decode_upright, open_image, readable_formats
 from lingvis.data.picture_limits import (
     DECODED_BYTES,
     PIXELS,
@@ -164,15 +164,17 @@ PEAKS = {
     "plain.jpg": lambda path: noise("RGB").save(path, exif=TURNED),
     "progressive.jpg": lambda path: noise("RGB").save(path, progressive=True, subsampling=0, exif=TURNED),
     "cmyk.jpg": lambda path: noise("CMYK").save(path, progressive=True),
+    "a.heic": lambda path: noise("RGBA").save(path),
     "a.avif": lambda path: noise("RGBA").save(path, speed=10, subsampling="4:4:4", exif=TURNED),
 }
 
 
 @pytest.mark.parametrize("name", PEAKS)
 def test_real_peaks_stay_below_the_bound(name: str, tmp_path: Path) -> None:
-    Image.init()
-    if name.endswith("avif") and "AVIF" not in Image.SAVE:
-        pytest.skip("this Pillow cannot write AVIF")
+    readable_formats()
+    kind = {"heic": "HEIF", "avif": "AVIF"}.get(name.rpartition(".")[2], "PNG")
+    if kind not in Image.SAVE:
+        pytest.skip(f"this Pillow cannot write {kind}")
     PEAKS[name](tmp_path / name)
     command = [sys.executable, "-c", MEASURE, str(tmp_path / name)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

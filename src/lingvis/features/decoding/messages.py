@@ -1,6 +1,6 @@
 """Messages between a process and its decoder process: a JSON header and raw bytes, never pickled objects.
 
-A decoder that a hostile picture has taken over can only send wrong numbers; every length is checked.
+A decoder that runs code of a hostile picture can only send wrong numbers; every length is checked.
 """
 
 from __future__ import annotations

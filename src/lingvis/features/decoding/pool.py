@@ -17,7 +17,7 @@ SECONDS = 20.0  # a JPEG of 100 megapixels takes one
 class DecoderPool:
     """Decodes pictures in processes of its own, one per thread that uses it at the same time.
 
-    seconds: after which a picture is given up; file_bytes: of the largest file. Processes are started when they are
+    seconds: after which a picture is abandoned; file_bytes: of the largest file. Processes are started when they are
     needed, and end with `close`, with the pool, or with this process, however it ends.
     """
 
@@ -55,7 +55,7 @@ class DecoderPool:
         raise BrokenPicture("the process that decoded it ended twice; save it again with another program")
 
     def close(self) -> None:
-        """End all processes; pictures that are being decoded are given up."""
+        """End all processes; pictures that are being decoded are abandoned."""
         with self._lock:
             self._closed = True
             self._finalizer()
