@@ -24,7 +24,7 @@ from .conftest import make_pictures
 from .indexing import index_folders
 
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
-SLOW = many_scans(100, (4000, 4000))  # within the limits, and still seconds
+SLOW = many_scans(60, (4000, 4000))  # within the limits, and still seconds
 DECODING = 60_000_000  # bytes of a decoder process that has begun with a slow picture
 
 

@@ -6,6 +6,7 @@ It must stay quick to start: no module that it imports may import torch or pydan
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 import os
 import socket
@@ -32,7 +33,7 @@ def main() -> None:
     Arguments: bytes of the largest file, and of memory beyond those at the start.
     """
     file_bytes, memory = int(sys.argv[1]), int(sys.argv[2])
-    readable_formats()
+    _use_one_thread(readable_formats())
     _limit(memory)
     channel = Channel(socket.socket(fileno=0))
     with contextlib.suppress(EOFError, ConnectionError):
@@ -52,6 +53,16 @@ def _answer(header: dict[str, Any], data: bytearray) -> tuple[dict[str, Any], li
         return broken_message(CostlyPicture("decoding it needs too much memory; make it smaller")), []
     except BrokenPicture as broken:
         return broken_message(broken), []
+
+
+def _use_one_thread(formats: list[str]) -> None:
+    """Decode in one thread: there is a process per core, and each thread would need memory of its own."""
+    for format, module, option in (
+        ("AVIF", "PIL.AvifImagePlugin", "DEFAULT_MAX_THREADS"),
+        ("HEIF", "pillow_heif.options", "DECODE_THREADS"),
+    ):
+        if format in formats:
+            setattr(importlib.import_module(module), option, 1)
 
 
 def _limit(memory: int) -> None:

@@ -70,10 +70,12 @@ class DecoderPool:
 
     def _take(self) -> DecoderProcess:
         with self._lock:
-            process = self._idle.pop() if self._idle else None
-            if process is not None:
-                self._busy.add(process)
-                return process
+            while self._idle:
+                process = self._idle.pop()
+                if process.alive:
+                    self._busy.add(process)
+                    return process
+                process.close()
         if not self._closed:
             process = DecoderProcess(file_bytes=self._file_bytes)
             with self._lock:

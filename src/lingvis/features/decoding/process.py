@@ -69,6 +69,11 @@ class DecoderProcess:
         """The process id."""
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
     def decode(self, data: bytes, request: DecodeRequest, *, seconds: float) -> PictureContent:
         """Decode a picture; raises BrokenPicture, TimeoutError after `seconds`, and DecoderEnded.
 
@@ -104,5 +109,9 @@ def _environment() -> dict[str, str]:
     """
     paths = [path for path in sys.path if path] + [str(Path(lingvis.__file__).parents[1])]
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    memory = {"MALLOC_MMAP_THRESHOLD_": str(2**22), "MALLOC_TRIM_THRESHOLD_": str(2**24)}
+    memory = {
+        "MALLOC_ARENA_MAX": "1",
+        "MALLOC_MMAP_THRESHOLD_": str(2**22),
+        "MALLOC_TRIM_THRESHOLD_": str(2**24),
+    }
     return {**os.environ, **threads, **memory, "PYTHONPATH": os.pathsep.join(paths)}
