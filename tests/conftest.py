@@ -30,8 +30,10 @@ VECTOR_DIM = 6
 SLOW = (
     "cli/test_cli.py",
     "collection",
+    "data/test_picture_limits.py",
     "data/test_scenes.py",
     "demo",
+    "features/test_decoding.py",
     "features/test_detectors",
     "features/test_extract.py",
     "fuzz",

@@ -14,12 +14,14 @@ from PIL import EpsImagePlugin, Image
 
 import lingvis
 from lingvis.collection.stores.lance.store import LanceStore
-from lingvis.collection.writer.pictures import FILE_BYTES, UnreadPicture, read_picture
+from lingvis.collection.writer.pictures import UnreadPicture, read_picture
 from lingvis.collection.writer.plan import IndexPlan, make_plan
 from lingvis.collection.writer.scan import CAPTION_LINK, ScannedFile
 from lingvis.data.images import UNKNOWN_FORMAT, read_regular
-from lingvis.features.backbones import Preprocessing
+from lingvis.data.picture_limits import FILE_BYTES
+from lingvis.features.decoding.content import decode_content
 from lingvis.features.pictures import BrokenPicture, decode
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.files import BEHIND_LINK
 
 from .conftest import make_pictures
@@ -79,7 +81,7 @@ def test_no_picture_starts_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(EpsImagePlugin, "gs_binary", None)
     file = tmp_path / "dog.jpg"
     file.write_bytes(EPS)
-    assert isinstance(read_picture(found(file), SQUARE, lambda _: False), BrokenPicture)
+    assert isinstance(read_picture(found(file), SQUARE, lambda _: False, decode_content), BrokenPicture)
     for source in (file, io.BytesIO(EPS)):
         with pytest.raises(BrokenPicture, match="not a picture of a known format"):
             decode(source, [], SQUARE, crops=False)
@@ -163,7 +165,9 @@ def test_what_becomes_a_link_between_the_scan_and_the_read_is_not_read(
 
 
 def test_a_file_that_cannot_be_read_is_not_called_broken(tmp_path: Path) -> None:
-    result = read_picture(ScannedFile(str(tmp_path / "gone.jpg"), 5, 5), SQUARE, lambda _: False)
+    result = read_picture(
+        ScannedFile(str(tmp_path / "gone.jpg"), 5, 5), SQUARE, lambda _: False, decode_content
+    )
     assert isinstance(result, UnreadPicture) and str(result) == "No such file or directory"
 
 

@@ -17,6 +17,7 @@ from PIL import Image
 
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.records import PictureInfo
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.serve.files import SETTLED_NS, SIDE, OpenPicture, PictureFiles, as_jpeg
 from lingvis.serve.settings import ServerSettings
 
@@ -175,24 +176,30 @@ def test_a_folder_replaced_by_a_link(tmp_path: Path) -> None:
     assert files.open(replace(info, path=info.path + "\0")) is None
 
 
-def test_conversion_is_upright_and_bounded(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def decoders() -> Iterator[DecoderPool]:
+    with DecoderPool() as pool:
+        yield pool
+
+
+def test_conversion_is_upright_and_bounded(tmp_path: Path, decoders: DecoderPool) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by a quarter
     Image.new("RGB", (9000, 30), "red").save(tmp_path / "a.tiff", exif=exif)
-    with Image.open(io.BytesIO(as_jpeg(opened(tmp_path / "a.tiff", "tiff")) or b"")) as image:
+    with Image.open(io.BytesIO(as_jpeg(opened(tmp_path / "a.tiff", "tiff"), decoders) or b"")) as image:
         assert image.format == "JPEG" and image.size[1] == SIDE and image.size[0] < 30
     Image.new("I;16", (20, 10), 40_000).save(tmp_path / "b.tiff")
-    with Image.open(io.BytesIO(as_jpeg(opened(tmp_path / "b.tiff", "tiff")) or b"")) as image:
+    with Image.open(io.BytesIO(as_jpeg(opened(tmp_path / "b.tiff", "tiff"), decoders) or b"")) as image:
         assert image.convert("L").getpixel((5, 5)) == pytest.approx(40_000 >> 8, abs=2)
 
 
-def test_a_damaged_file_is_not_converted(tmp_path: Path) -> None:
+def test_a_damaged_file_is_not_converted(tmp_path: Path, decoders: DecoderPool) -> None:
     path = tmp_path.resolve() / "a.tiff"
     Image.effect_noise((300, 300), 50).save(path, compression="tiff_lzw")
     whole = path.read_bytes()
     path.write_bytes(whole[:8] + bytes(len(whole) // 2) + whole[8 + len(whole) // 2 :])
     picture = PictureFiles().open(info_of(path, "tiff"))
-    assert picture is None or as_jpeg(picture) is None
+    assert picture is None or as_jpeg(picture, decoders) is None
 
 
 def test_only_the_picture_of_a_file_is_served(home: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lingvis.arrays import Floats
-from lingvis.collection.binding import check_image_side
+from lingvis.collection.binding import ImageEmbedder, check_image_side
 from lingvis.collection.model import CollectionModel
 from lingvis.collection.query.encoder import QueryEncoder
 from lingvis.collection.query.query import Query, QueryImage, as_texts
@@ -36,6 +36,7 @@ from lingvis.collection.stores.records import (
 from lingvis.collection.writer.indexer import BATCH, Indexer, IndexReport, Spread, watch_folders
 from lingvis.collection.writer.items import picture_id
 from lingvis.errors import UserError, check_list
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.model.embedder import Embedder
 from lingvis.text.translators.contract import Translator
 
@@ -103,6 +104,11 @@ class Collection:
     def model(self) -> Embedder:
         """The model that encodes pictures and queries."""
         return self._model.embedder
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How pictures are prepared for the model, to decode a picture before a search."""
+        return ImageEmbedder(self._model.embedder).preprocessing
 
     @property
     def outdated(self) -> bool:
@@ -194,12 +200,12 @@ class Collection:
     ) -> list[Hit]:
         """Return the best pictures for a sentence, for several sentences together, for a picture, or for both.
 
-        image: a path, or a file open for reading; weight: share of the words if there is also a picture; lang: detected
-        by default; translator: search in the model's other languages too; consistency: how their scores are combined
-        (Burns et al. 2020): the mean (CLC-A), which is the score of the mean vector, or learned (CLC-C);
-        k: number of results, after the first `offset`; where: which pictures count, a
-        `lingvis.collection.stores.records.Filter`; captions: compare with the captions of the pictures instead of the
-        pictures; rerank: reorders the first results, for instance by a second model.
+        image: a path, a file open for reading, or a DecodedPicture for `preprocessing`; weight: share of the words if
+        there is also a picture; lang: detected by default; translator: search in the model's other languages too;
+        consistency: how their scores are combined (Burns et al. 2020): the mean (CLC-A), which is the score of the
+        mean vector, or learned (CLC-C); k: number of results, after the first `offset`; where: which pictures count,
+        a `lingvis.collection.stores.records.Filter`; captions: compare with the captions of the pictures instead of
+        the pictures; rerank: reorders the first results, for instance by a second model.
         """
         query = Query(as_texts(text), image, weight, lang, translator)
         check_consistency(consistency, query)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, PositiveInt
 
-from lingvis.features.backbones import Preprocessing
 from lingvis.features.encode import POOLED, Kind, RegionMode
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.store import FeatureStore
 
 

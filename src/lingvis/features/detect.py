@@ -24,6 +24,7 @@ from lingvis.data.detections import (
 )
 from lingvis.data.rows import PictureProblem, Region
 from lingvis.errors import UserError
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.detectors.contract import Detector, DetectorPicture, load_detector
 from lingvis.features.detectors.pixels import scaled_picture
 from lingvis.features.extract import digest
@@ -114,19 +115,20 @@ def _detect_batches(
     dataset: Dataset, detector: Detector, images: Sequence[str], batch_size: int
 ) -> Iterator[list[tuple[str, list[Region] | BrokenPicture]]]:
     """Batches of images with their regions; files are read on all cores while the detector runs."""
-    read = partial(_look, dataset.images_dir, detector.side)
-    for batch in prefetch(read, images, batch_size=batch_size):
-        readable = [picture for _, picture in batch if isinstance(picture, DetectorPicture)]
-        regions = iter(detector.detect(readable) if readable else [])
-        yield [
-            (image, picture if isinstance(picture, BrokenPicture) else next(regions))
-            for image, picture in batch
-        ]
+    with DecoderPool() as decoders:
+        read = partial(_look, dataset.images_dir, detector.side, decoders)
+        for batch in prefetch(read, images, batch_size=batch_size):
+            readable = [picture for _, picture in batch if isinstance(picture, DetectorPicture)]
+            regions = iter(detector.detect(readable) if readable else [])
+            yield [
+                (image, picture if isinstance(picture, BrokenPicture) else next(regions))
+                for image, picture in batch
+            ]
 
 
-def _look(folder: Path, side: int, image: str) -> DetectorPicture | BrokenPicture:
+def _look(folder: Path, side: int, decoders: DecoderPool, image: str) -> DetectorPicture | BrokenPicture:
     try:
-        return scaled_picture(folder / image, image, side)
+        return scaled_picture(folder / image, image, side, decoders.decode)
     except BrokenPicture as broken:
         return broken
 

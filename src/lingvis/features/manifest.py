@@ -12,9 +12,9 @@ from pydantic import ValidationError
 import lingvis
 from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import Preprocessing
 from lingvis.features.encode import Kind, RegionMode
 from lingvis.features.names import command_for
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.files import checksum, sync, write_json
 from lingvis.strict import StrictModel, explain
 

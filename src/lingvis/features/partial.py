@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import Preprocessing
 from lingvis.features.encode import FeatureSet
 from lingvis.features.manifest import BOXES, VALUES, FeatureOrigin, seal
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.vector_file import VectorFile
 from lingvis.files import replace_folder, write_text
 

@@ -12,7 +12,11 @@ from dataclasses import dataclass
 
 from lingvis.collection.stores.records import PictureInfo
 from lingvis.collection.writer.scan import stored_time
-from lingvis.data.images import decode_within, open_image
+from lingvis.data.images import open_image
+from lingvis.data.picture_limits import FILE_BYTES
+from lingvis.features.decoding.content import DecodeRequest, JpegRequest
+from lingvis.features.decoding.pool import DecoderPool
+from lingvis.features.pictures import BrokenPicture
 from lingvis.files import open_real_file
 from lingvis.serve.picture_end import picture_end
 
@@ -109,17 +113,15 @@ class PictureFiles:
         return content
 
 
-def as_jpeg(picture: OpenPicture) -> bytes | None:
+def as_jpeg(picture: OpenPicture, decoders: DecoderPool) -> bytes | None:
     """Convert the upright picture to a JPEG of bounded size; None if it is damaged or changes meanwhile."""
-    out = io.BytesIO()
     try:
-        with picture.file:
-            with open_image(picture.file) as image:
-                decode_within(image, SIDE).save(out, "JPEG", quality=QUALITY)
+        with picture.file as file:
+            data = file.read(FILE_BYTES)
             picture.check()
-    except Exception:  # as above
+        return decoders.decode(data, DecodeRequest(jpeg=JpegRequest(SIDE, QUALITY))).jpeg
+    except (OSError, BrokenPicture):
         return None
-    return out.getvalue()
 
 
 def _read_content(file: io.BufferedReader) -> Content:

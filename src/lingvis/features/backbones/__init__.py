@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from lingvis.features.backbones import efficientnet_lite, open_clip_models, timm_models
-from lingvis.features.backbones.contract import BACKBONES, Backbone, Preprocessing, load_backbone
+from lingvis.features.backbones.contract import BACKBONES, Backbone, load_backbone
 
 __all__ = [
     "BACKBONES",
     "Backbone",
-    "Preprocessing",
     "efficientnet_lite",
     "load_backbone",
     "open_clip_models",

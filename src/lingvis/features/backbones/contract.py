@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from lingvis.device import choose_device
 from lingvis.errors import UserError
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.registry import Registry
-
-Interpolation = Literal["nearest", "bilinear", "bicubic", "lanczos"]
-Fit = Literal["squash", "crop"]
-
-
-@dataclass(frozen=True, slots=True)
-class Preprocessing:
-    """How a picture becomes a square of `size` pixels with channels (value / 255 - mean) / std.
-
-    fit: `squash` scales width and height separately, `crop` takes the largest centred square first.
-    keep: the share of each side that the centred cut keeps; 1 keeps everything after `fit`.
-    """
-
-    size: int
-    mean: tuple[float, float, float]
-    std: tuple[float, float, float]
-    interpolation: Interpolation = "bicubic"
-    fit: Fit = "squash"
-    keep: float = 1.0
 
 
 @runtime_checkable

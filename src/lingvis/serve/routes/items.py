@@ -77,7 +77,7 @@ async def picture(server: ServerOfRequest, id: Id, request: Request) -> Response
     if opened.media_type is None:
         headers["Content-Disposition"] = _disposition(name.with_suffix(".jpg").name)
         try:
-            converted = await server.conversions.run(as_jpeg, opened)
+            converted = await server.conversions.run(as_jpeg, opened, server.converters)
         finally:
             opened.file.close()
         if converted is None:
