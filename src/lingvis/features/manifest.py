@@ -17,6 +17,7 @@ from lingvis.features.encode import Kind, RegionMode
 from lingvis.features.names import command_for
 from lingvis.files import checksum, sync, write_json
 from lingvis.strict import StrictModel, explain
+from lingvis.untrusted import read_bytes
 
 MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
     "manifest.json",
@@ -66,10 +67,11 @@ def read_manifest(folder: Path) -> FeatureManifest:
             f"no feature store at {folder} (folders are named BACKBONE-KIND); make it with: {command_for(folder)}"
         )
     try:
-        return FeatureManifest.model_validate_json(file.read_bytes())
-    except ValidationError as error:
+        return FeatureManifest.model_validate_json(read_bytes(file))
+    except ValueError as error:
+        reason = explain(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
         raise UserError(
-            f"{file} is damaged or of another version ({explain(error.errors()[0])}); "
+            f"{file} is damaged or of another version ({reason}); "
             f"delete {folder} and extract or import the features again"
         ) from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from lingvis.data.importers.source import Source, plain_text
 from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
 from lingvis.progress import ProgressBar
+from lingvis.untrusted import read_json
 
 RECORD = "import.json"
 OWN = (*CAPTION_FILES, RECORD, "images", "features")  # written by an import; other files are the user's
@@ -100,7 +100,7 @@ def _pictures(imported: ImportedRows, source: Source, options: ImportOptions) ->
 
 def _read_record(target: Path) -> dict[str, Any] | None:
     try:
-        value = json.loads((target / RECORD).read_text(encoding="utf-8"))
+        value = read_json(target / RECORD)
     except (OSError, ValueError):
         return None
     return value if isinstance(value, dict) else None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import re
-import zlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from lingvis.data.rows import LANGUAGE_CODE, Split
 from lingvis.errors import UserError, choices
+from lingvis.untrusted import parse_json, unpack
 
 SPLIT_NAMES: dict[str, Split] = {
     "train": "train",
@@ -66,9 +65,8 @@ class Source:
     def text(self, file: Path) -> str:
         """A UTF-8 text, with or without a byte order mark, plain or compressed."""
         try:
-            raw = file.read_bytes()
-            raw = gzip.decompress(raw) if file.suffix == ".gz" else raw
-        except (OSError, EOFError, zlib.error) as error:
+            raw = unpack(file)
+        except (OSError, ValueError) as error:
             raise UserError(f"{file} cannot be read: {error}; it may be cut off") from error
         self._remember(file, hashlib.sha256(raw).hexdigest())
         try:
@@ -91,8 +89,8 @@ class Source:
         """A JSON value."""
         text = self.text(file)
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError also for a number with too many digits
+            return parse_json(text)
+        except ValueError as error:
             raise UserError(f"{file} is not JSON: {error}; check that it is the right file") from error
 
     def array(self, file: Path) -> NDArray[Any]:

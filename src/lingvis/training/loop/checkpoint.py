@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.model.folder import CHECKPOINT
+from lingvis.untrusted import parse_json
 
 FORMAT = "2"  # 1: recipes had one objective outside the terms
 
@@ -59,7 +60,7 @@ def check_checkpoint(folder: Path, identity: str) -> TrainingState:
     if not path.is_file():
         raise UserError(f"{folder} has no checkpoint to resume from; start the run without `resume`")
     with _damage_reported(path), safe_open(path, framework="pt") as file:
-        state = TrainingState(**json.loads(file.metadata()["state"]))
+        state = TrainingState(**parse_json(file.metadata()["state"]))
         written = file.metadata().get("format", "1")
     if written != FORMAT:
         raise UserError(
