@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 
 import lingvis
 from lingvis.data.rows import PictureProblem
@@ -26,6 +26,12 @@ MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
     "boxes.npy",
     "names.json",
 )
+
+
+def _file_of_store(name: str) -> str:
+    if name not in (VALUES, OFFSETS, BOXES, NAMES):
+        raise ValueError(f"a store has no file {name!r}")
+    return name
 
 
 class FeatureOrigin(StrictModel):
@@ -51,7 +57,7 @@ class FeatureManifest(StrictModel):
     pictures: int
     vectors: int
     broken: tuple[PictureProblem, ...]
-    checksums: dict[str, str]
+    checksums: dict[Annotated[str, AfterValidator(_file_of_store)], str]
 
 
 def is_store(folder: Path) -> bool:
