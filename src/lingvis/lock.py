@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from lingvis.errors import UserError
@@ -41,3 +42,10 @@ def _is_at(handle: int, file: Path) -> bool:
         return os.path.samestat(os.fstat(handle), file.stat())
     except FileNotFoundError:
         return False
+
+
+def one_writer(target: Path) -> AbstractContextManager[None]:
+    """Hold the lock of a folder that is to be written as a whole, by a file beside it that is removed at the end."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    busy = f"another process is writing {target}; wait until it has finished, or choose another folder"
+    return exclusive(target.parent / f".{target.name}.lock", busy, remove=True)

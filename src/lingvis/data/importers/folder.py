@@ -14,6 +14,7 @@ from lingvis.data.importers.pictures import find_pictures, place_file, place_tre
 from lingvis.data.importers.source import Source, plain_text
 from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
+from lingvis.lock import one_writer
 from lingvis.progress import ProgressBar
 from lingvis.untrusted import read_json
 
@@ -62,7 +63,7 @@ def write_import(
         if current is not None:
             return ImportResult(current, False, imported.notes)
         _check_replaceable(target, record, imported, force=force)
-    with atomic_folder(target) as folder:
+    with one_writer(target), atomic_folder(target) as folder:
         write_rows(folder / CAPTION_FILES[0], imported.rows)
         _carry_over(target, folder, imported)
         if pictures or imported.features is None:
