@@ -34,13 +34,12 @@ def create_folder(folder: Path, header: Header, *, replace: bool) -> None:
     if folder.exists() and not is_collection(folder) and not _left_over(folder):
         raise UserError(f"{folder} exists and holds no collection; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
-    with one_writer(folder):
+    with one_writer(folder), engine_errors(folder):
         if is_collection(folder) and not replace:  # another process made it meanwhile
             return
         name = f"items-{time.time_ns():x}"
-        with engine_errors(folder):
-            connect(folder).create_table(name, schema=schema(header.dim))
-            FolderSync(folder)()
+        connect(folder).create_table(name, schema=schema(header.dim))
+        FolderSync(folder)()
         write_header(folder, header, name)
         for old in folder.glob("items-*.lance"):
             if old.name != f"{name}.lance":
