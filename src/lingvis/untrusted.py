@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import stat
@@ -10,13 +11,17 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 MOST_BYTES = 1 << 30  # of a file that is read as a whole
 MOST_LINE_BYTES = 1 << 21
 MOST_DEPTH = 100  # of lists and objects inside one another
 # A packed file may hold this many bytes in any case, and this many times its own size.
 SMALL_BYTES, MOST_TIMES = 1 << 26, 200
+SHORT_LINE = (
+    16  # bytes that a line of a packed file counts at least: reading millions of empty ones takes long
+)
+BUFFER = 1 << 20
 
 
 def open_regular(file: Path) -> BinaryIO:
@@ -64,13 +69,13 @@ def byte_lines(file: Path) -> Iterator[bytes]:
     """Yield the lines of a plain or gzip file without their line feeds, as a stream."""
     unpacked = 0
     with open_regular(file) as raw:
-        most = _most_unpacked(file, raw)
+        most, least = _most_unpacked(file, raw), SHORT_LINE if _is_packed(file) else 0
         try:
             with _unpacked(file, raw) as stream:
                 for line in iter(partial(stream.readline, MOST_LINE_BYTES + 1), b""):
                     if len(line) > MOST_LINE_BYTES:
                         raise ValueError(f"a line is longer than {MOST_LINE_BYTES:,} bytes")
-                    unpacked += len(line)
+                    unpacked += max(len(line), least)
                     if unpacked > most:
                         raise ValueError(_too_much(most))
                     yield line.removesuffix(b"\n")
@@ -93,7 +98,8 @@ def unpack(file: Path) -> bytes:
 
 
 def _unpacked(file: Path, raw: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if _is_packed(file) else raw
+    # The buffer of GzipFile itself is slow with short lines.
+    return io.BufferedReader(gzip.GzipFile(fileobj=raw), BUFFER) if _is_packed(file) else raw
 
 
 def _most_unpacked(file: Path, raw: BinaryIO) -> int:

@@ -196,14 +196,12 @@ def _map(path: Path) -> Any:
     check_regular(path)
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (
-        SyntaxError,
-        TypeError,
-        KeyError,
-        MemoryError,
-        RecursionError,
-    ) as error:  # numpy evaluates the header
-        raise ValueError(f"{path.name} has a damaged header") from error
+    except OSError:
+        raise
+    except Exception as error:  # numpy evaluates the header, so a damaged one can raise nearly anything
+        raise ValueError(
+            f"{path.name} is not a complete array ({next(iter(str(error).splitlines()), '')})"
+        ) from error
     if not isinstance(array, np.memmap):
         raise ValueError(f"{path.name} is not one array")
     if path.stat().st_size != array.offset + array.nbytes:

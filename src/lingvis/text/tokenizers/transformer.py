@@ -90,7 +90,13 @@ class TransformerTokenizer(Tokenizer):
 
     def load(self, folder: Path) -> None:
         """Read the files that `save` wrote, without the hub."""
-        self._set(stored("AutoTokenizer", folder))
+        tokenizer, config = stored("AutoTokenizer", folder), stored("AutoConfig", folder)
+        largest = max(tokenizer.get_vocab().values(), default=0)
+        if largest >= config.vocab_size:
+            raise ValueError(
+                f"a token has the number {largest}, but the model has {config.vocab_size} of them"
+            )
+        self._set(tokenizer)
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         encoded = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]

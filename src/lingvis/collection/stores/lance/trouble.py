@@ -80,7 +80,7 @@ def reported(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
 
 
 def _is_panic(error: BaseException) -> bool:
-    return type(error).__name__ == "PanicException"
+    return type(error).__name__ in ("PanicException", "RustPanic")
 
 
 def _is_of_engine(error: OSError) -> bool:
