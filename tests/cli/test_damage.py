@@ -111,13 +111,8 @@ def test_dataset(dataset: Path, trained: Path, tmp_path: Path, capsys: pytest.Ca
 def test_word_vectors(dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def commands(copy: Path) -> list[list[str]]:
         shutil.rmtree(tmp_path / "new", ignore_errors=True)
-        options = [
-            "data.vectors=captions",
-            "text.tokenizer.name=language_words",
-            "text.words.name=pretrained",
-        ]
-        small = [each for each in SMALL if not each.startswith("text.words")]
-        recipe = ["train", "demo", str(copy), *small, *options, "text.tokenizer.min_count=1"]
+        recipe = ["train", "embn", str(copy), *SMALL]
+        recipe += ["image.encoder.hidden=8", "text.head.dim=8", "text.words.vector_dim=6"]
         return [[*recipe, "--device", "cpu", "--out", str(tmp_path / "new")]]
 
     assert check_every_file(dataset, tmp_path, commands, capsys, ignored=["*.png", "*.jsonl", "features/*/*"])
