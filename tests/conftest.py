@@ -29,6 +29,7 @@ VECTOR_DIM = 6
 # Folders and modules whose tests train models, start servers and browsers, or kill processes: not in `make check`.
 SLOW = (
     "cli/test_cli.py",
+    "cli/test_damage.py",
     "collection",
     "data/test_picture_limits.py",
     "data/test_scenes.py",

@@ -28,11 +28,12 @@ from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.detectors.contract import Detector, DetectorPicture, load_detector
 from lingvis.features.detectors.pixels import scaled_picture
 from lingvis.features.extract import digest
-from lingvis.features.partial import exclusive
+from lingvis.features.partial import one_extraction
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.prefetch import prefetch
 from lingvis.files import atomic_folder, write_text
 from lingvis.progress import ProgressBar
+from lingvis.untrusted import parse_json
 
 
 def detect(
@@ -57,7 +58,7 @@ def detect(
     _check(dataset, score=score, most=most, batch_size=batch_size, name=name)
     target = dataset.detections_dir / name
     images = [row.image for row in dataset.rows]
-    with exclusive(target):
+    with one_extraction(target):
         if isinstance(detector, str):
             file = Path(labels) if labels is not None else None
             detector = load_detector(detector, labels=file, images=images)
@@ -158,7 +159,7 @@ def _resume(log: Path, first: str, images: Sequence[str]) -> list[str]:
 
 def _image_of(line: str) -> Any:
     try:
-        value = json.loads(line)
+        value = parse_json(line)
     except ValueError:
         return None
     return value.get("image") if isinstance(value, dict) else None

@@ -18,7 +18,7 @@ from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile, check_kind
 from lingvis.features.manifest import FeatureOrigin
 from lingvis.features.names import store_name
-from lingvis.features.partial import PartialStore, exclusive
+from lingvis.features.partial import PartialStore, one_extraction
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.store import FeatureStore
@@ -108,7 +108,7 @@ def extract(
         regions=region_mode,
         pictures=digest(dataset, boxes=kind == "region"),
     )
-    with _reported_disk_space(target), exclusive(target):
+    with _reported_disk_space(target), one_extraction(target):
         if target.exists():
             stored = FeatureStore.open(target)
             if stored.manifest.origin == origin:

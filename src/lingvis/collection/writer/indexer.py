@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lingvis.collection.binding import ImageEmbedder, check_image_side, same_captions
-from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.contract import FullDiskError, Store
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.postgres.address import is_postgres
 from lingvis.collection.stores.records import Header, StoredFile
@@ -66,14 +67,15 @@ def watch_folders(
 ) -> None:
     """Scan the folders again and again, until Ctrl-C; `report` is called after each pass that changed something.
 
-    After the first pass, an error is printed to stderr once, and the next pass tries again.
+    After the first pass, an error is printed to stderr once, and the next pass tries again; so does the first pass
+    if the disk is full.
     """
     first, last_error, troubles = True, "", dict[str, str]()
     while True:
         try:
             outcome = indexer.run(folders, prune=prune, follow_links=follow_links)
         except (UserError, OSError) as error:
-            if first or isinstance(error, OtherModelError):
+            if (first and not _is_full_disk(error)) or isinstance(error, OtherModelError):
                 raise
             if str(error) != last_error:
                 last_error = str(error)
@@ -85,6 +87,11 @@ def watch_folders(
                 report(outcome)
             first, last_error, troubles = False, "", current
         time.sleep(max(REST, REST_SHARE * indexer.seconds_to_scan))
+
+
+def _is_full_disk(error: Exception) -> bool:
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return full or isinstance(error, FullDiskError)
 
 
 class Indexer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,9 @@ from lingvis.data.importers.pictures import find_pictures, place_file, place_tre
 from lingvis.data.importers.source import Source, plain_text
 from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
+from lingvis.lock import one_writer
 from lingvis.progress import ProgressBar
+from lingvis.untrusted import read_json
 
 RECORD = "import.json"
 OWN = (*CAPTION_FILES, RECORD, "images", "features")  # written by an import; other files are the user's
@@ -62,7 +63,7 @@ def write_import(
         if current is not None:
             return ImportResult(current, False, imported.notes)
         _check_replaceable(target, record, imported, force=force)
-    with atomic_folder(target) as folder:
+    with one_writer(target), atomic_folder(target) as folder:
         write_rows(folder / CAPTION_FILES[0], imported.rows)
         _carry_over(target, folder, imported)
         if pictures or imported.features is None:
@@ -105,7 +106,7 @@ def _pictures(imported: ImportedRows, source: Source, options: ImportOptions) ->
 
 def _read_record(target: Path) -> dict[str, Any] | None:
     try:
-        value = json.loads((target / RECORD).read_text(encoding="utf-8"))
+        value = read_json(target / RECORD)
     except (OSError, ValueError):
         return None
     return value if isinstance(value, dict) else None

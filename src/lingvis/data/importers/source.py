@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
 import os
 import re
-import zlib
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from lingvis.data.rows import LANGUAGE_CODE, Split
 from lingvis.errors import UserError, choices
 from lingvis.files import open_real_file
 from lingvis.printing import printable
+from lingvis.untrusted import parse_json, unpack
 
 SPLIT_NAMES: dict[str, Split] = {
     "train": "train",
@@ -74,9 +73,8 @@ class Source:
         """A UTF-8 text, with or without a byte order mark, plain or compressed."""
         try:
             with self.open(file) as opened:
-                raw = opened.read()
-            raw = gzip.decompress(raw) if file.suffix == ".gz" else raw
-        except (OSError, EOFError, zlib.error) as error:
+                raw = unpack(file, opened)
+        except (OSError, ValueError) as error:
             raise UserError(f"{file} cannot be read: {error}; it may be cut off") from error
         self._remember(file, hashlib.sha256(raw).hexdigest())
         try:
@@ -99,8 +97,8 @@ class Source:
         """A JSON value."""
         text = self.text(file)
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError also for a number with too many digits
+            return parse_json(text)
+        except ValueError as error:
             raise UserError(f"{file} is not JSON: {error}; check that it is the right file") from error
 
     def array(self, file: Path) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from lingvis.device import choose_device
 from lingvis.errors import UserError
+from lingvis.features.backbones.hub import without_hub
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.registry import Registry
 
@@ -40,10 +42,13 @@ class Backbone(Protocol):
 BACKBONES: Registry[Callable[..., Backbone]] = Registry("backbone")
 
 
-def load_backbone(name: str, *, device: str | None = None, pretrained: bool = True) -> Backbone:
+def load_backbone(
+    name: str, *, device: str | None = None, pretrained: bool = True, fetch: bool = True
+) -> Backbone:
     """Build the backbone called `name`, by default on CUDA if it is available.
 
-    pretrained=False keeps random weights and downloads nothing.
+    pretrained=False keeps random weights and downloads nothing; fetch=False uses only weights that were downloaded
+    before.
     """
     chosen = choose_device(device)
     prefix, colon, rest = name.partition(":")
@@ -51,4 +56,5 @@ def load_backbone(name: str, *, device: str | None = None, pretrained: bool = Tr
     if family is not None and not rest:
         raise UserError(f"backbone {name!r} lacks the name of a network; write it as {family.name}")
     factory = family.factory if family is not None else BACKBONES.get(name)
-    return factory(rest if family is not None else name, device=chosen, pretrained=pretrained)
+    with contextlib.nullcontext() if fetch or family is None else without_hub(name):
+        return factory(rest if family is not None else name, device=chosen, pretrained=pretrained)
