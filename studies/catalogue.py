@@ -39,6 +39,9 @@ STUDIES = {
     "step": Study("time of a training step by phase and operation", "studies.speed.step"),
     "extraction": Study("speed of feature extraction against its backbone", "studies.speed.extraction"),
     "indexing": Study("speed of indexing, without Ray and with it", "studies.speed.indexing"),
+    "fuzz": Study("damaged pictures, odd requests, damaged model folders", "studies.fuzz.run"),
+    "siege": Study("clients of lingvis serve beside an attacker", "studies.siege.run"),
+    "licences": Study("licences of the packages that each extra installs", "studies.licences"),
     "tables": Study("put numbers and help texts into the docs", "studies.tables.generate"),
     "screenshots": Study("the README's pictures of the search page", "studies.tables.screenshots"),
 }

@@ -29,11 +29,15 @@ VECTOR_DIM = 6
 # Folders and modules whose tests train models, start servers and browsers, or kill processes: not in `make check`.
 SLOW = (
     "cli/test_cli.py",
+    "cli/test_damage.py",
     "collection",
+    "data/test_picture_limits.py",
     "data/test_scenes.py",
     "demo",
+    "features/test_decoding.py",
     "features/test_detectors",
     "features/test_extract.py",
+    "fuzz",
     "new_language/test_add",
     "new_language/test_glosses.py",
     "new_language/test_routes.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -29,6 +30,20 @@ class Server(PostgresServer):
                 process.kill()
         assert self._process is not None
         self._process.wait()
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """All processes stand still, as on a machine that has hung up."""
+        parent = psutil.Process(self.pid)
+        processes = [parent, *parent.children(recursive=True)]
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in processes:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.resume()
 
     def stop(self) -> None:
         """End the server, without a care for its data, and drop its folder."""

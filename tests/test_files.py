@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 from lingvis.errors import UserError
-from lingvis.files import atomic_file, atomic_folder, replace_folder, write_json, write_text
+from lingvis.files import (
+    BEHIND_LINK,
+    atomic_file,
+    atomic_folder,
+    make_private_folder,
+    open_real_file,
+    read_secret,
+    replace_folder,
+    write_json,
+    write_text,
+)
 
 
 def others(path: Path) -> list[str]:
@@ -252,3 +262,69 @@ def test_what_is_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
             pass
     assert {entry.name: entry.lstat().st_ino for entry in tmp_path.iterdir()} == before
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("system", ["Linux", "other"])
+def test_no_part_of_the_path_of_a_real_file_is_a_link(
+    tmp_path: Path, system: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if system == "other":  # without the paths of open files in /proc
+        monkeypatch.setattr("lingvis.files._is_at", lambda handle, path: False)
+    tmp_path = tmp_path.resolve()
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "x").write_bytes(b"12345")
+    (tmp_path / "a" / "x").symlink_to("b/x")
+    (tmp_path / "c").symlink_to("a")
+    os.mkfifo(tmp_path / "pipe")
+    before = len(os.listdir("/proc/self/fd"))
+    with open_real_file(tmp_path / "a" / "b" / "x") as file:
+        assert file.read() == b"12345"
+    for linked in ("a/x", "c/b/x"):
+        with pytest.raises(OSError, match=BEHIND_LINK):
+            open_real_file(tmp_path / linked)
+    for odd in ("pipe", "a"):
+        with pytest.raises(OSError, match="it is not a regular file"):
+            open_real_file(tmp_path / odd)
+    for missing, error in {"a/y": FileNotFoundError, "a/b/x/z": NotADirectoryError}.items():
+        with pytest.raises(error) as caught:
+            open_real_file(str(tmp_path / missing))
+        assert caught.value.filename == str(tmp_path / missing)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_folder_that_is_searchable_but_not_readable_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir(mode=0o700)
+    (tmp_path / "a" / "x").write_bytes(b"1")
+    (tmp_path / "a").chmod(0o300)
+    try:
+        with open_real_file(tmp_path.resolve() / "a" / ".." / "a" / "x") as file:  # goes step by step
+            assert file.read() == b"1"
+    finally:
+        (tmp_path / "a").chmod(0o700)
+
+
+def test_a_private_folder_is_closed_to_others_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        make_private_folder(tmp_path / "deep" / "new")
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("deep", "deep/new")]
+    assert modes == [0o755, 0o700]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old").chmod(0o750)
+    make_private_folder(tmp_path / "old")
+    assert (tmp_path / "old").stat().st_mode & 0o777 == 0o750
+
+
+def test_a_secret_is_read_only_from_a_private_file(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("  word \n")
+    for mode in (0o644, 0o640, 0o602):
+        file.chmod(mode)
+        with pytest.raises(UserError, match=f"mode {mode:o}.*chmod 600"):
+            read_secret(file)
+    for mode in (0o600, 0o400):
+        file.chmod(mode)
+        assert read_secret(file) == "word"
+    assert len(read_secret(Path("/dev/zero"))) == 64 * 1024  # no end, but bounded

@@ -13,6 +13,7 @@ TEXTS = (
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "docs/**/*.md",
     "src/**/*.py",
     "src/**/*.toml",

@@ -15,7 +15,7 @@ SOURCE = Path(lingvis.__file__).parent
 STUDIES = Path(__file__).parents[1] / "studies"
 MOST_MODULES = 15  # in one folder
 STAGES = [
-    "__init__ errors registry types arrays bounds strict files progress hardware device",
+    "__init__ errors registry types arrays bounds strict untrusted lock files printing progress hardware device",
     "layers",
     "recipes",
     "data",

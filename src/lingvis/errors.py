@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
 class UserError(Exception):
     """Bad input; the message states the value, the allowed values and the remedy.
 
-    The command line prints the message without a traceback and exits with code 2.
+    problems: listed below the message, one per line. The command line prints both without a traceback and exits with
+    code 2.
     """
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        self.lines = [message, *(f"  {problem}" for problem in problems)]
+        super().__init__("\n".join(self.lines))
 
 
 def choices(names: Iterable[object]) -> str:

@@ -1,4 +1,4 @@
-"""Atomic writes: a reader never sees half a file, and a kill loses no stored data.
+"""Atomic writes: a reader never sees half a file, and a kill loses no stored data. Reading without links, private files.
 
 Content is written to a hidden `.<name>.tmp-*` beside the target and then replaces it in one step. Leftovers of a
 killed process are removed when the same target is written next. Replacing a folder is one step on Linux; where the
@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +26,13 @@ from typing import Any
 from lingvis.errors import UserError
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of <fcntl.h> and <linux/fs.h>
+# Without following links; non-blocking, because opening a pipe would wait for its other end.
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+# How to open a folder on the way to a file: on Linux it need not be readable.
+WAY = os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY)
+SECRET_BYTES = 64 * 1024
+NOT_REGULAR = "it is not a regular file"
+BEHIND_LINK = "the file or a folder above it is a symbolic link"
 
 
 def sync(path: Path) -> None:
@@ -93,6 +103,66 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON atomically."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def open_real_file(path: str | Path) -> io.BufferedReader:
+    """Open the regular file at a path without symbolic links; raises OSError for anything else, also for a pipe."""
+    path = os.fspath(path)
+    try:
+        handle = os.open(path, READ)
+        if not _is_at(handle, path):
+            os.close(handle)
+            handle = _open_step_by_step(path)
+    except OSError as error:
+        linked = error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.realpath(path) != os.path.abspath(
+            path
+        )
+        raise OSError(error.errno, BEHIND_LINK if linked else error.strerror, path) from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, NOT_REGULAR, path)
+    return os.fdopen(handle, "rb")
+
+
+def _is_at(handle: int, path: str) -> bool:
+    """Return whether Linux confirms that an open file is at this very path; False does not mean the opposite."""
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}") == path
+    except OSError:
+        return False
+
+
+def _open_step_by_step(path: str) -> int:
+    """Open the folders on the way to a file one by one, so that none can be replaced by a link in between."""
+    *folders, name = path.split(os.sep)
+    place = os.open(os.sep if os.path.isabs(path) else os.curdir, WAY)
+    try:
+        for folder in filter(None, folders):
+            above, place = place, os.open(folder, WAY, dir_fd=place)
+            os.close(above)
+        return os.open(name, READ, dir_fd=place)
+    finally:
+        os.close(place)
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder that only its owner may enter; a folder that exists keeps its mode."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+
+
+def read_secret(file: Path) -> str:
+    """Return the text of a file that others may not read; raises UserError if they may, as ssh does."""
+    with file.open("rb") as opened:
+        status = os.fstat(opened.fileno())
+        mode, is_own = stat.S_IMODE(status.st_mode), status.st_uid == os.geteuid()
+        # A service may read a file of another owner through its group.
+        if stat.S_ISREG(status.st_mode) and mode & (0o077 if is_own else 0o007):
+            raise UserError(
+                f"{file} can be read by other users of this machine (mode {mode:o}); run: chmod 600 {file}"
+            )
+        return opened.read(SECRET_BYTES).decode(errors="replace").strip()
 
 
 def checksum(file: Path) -> str:

@@ -9,12 +9,14 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from lingvis.printing import print_line, printable
+
 SECONDS_BETWEEN_LINES = 10.0
 
 
 def note(text: str) -> None:
     """Print a note for the user, as a line on standard error."""
-    print(f"note: {text}", file=sys.stderr, flush=True)
+    print_line(f"note: {text}", stderr=True)
 
 
 class ProgressBar:
@@ -39,7 +41,7 @@ class ProgressBar:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}"),
+                TextColumn("{task.fields[note]}", markup=False),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -50,7 +52,7 @@ class ProgressBar:
     def advance(self, count: int = 1, note: str = "") -> None:
         """Count `count` more units as done; `note` is shown beside the numbers."""
         self.done += count
-        self._note = note or self._note
+        self._note = printable(note) or self._note
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done, note=self._note)
             return
@@ -71,4 +73,4 @@ class ProgressBar:
         finished = self.done - self._first
         left = (now - self._start) / finished * (self.total - self.done) if finished else 0.0
         note = f", {self._note}" if self._note else ""
-        print(f"{self.label}: {self.done}/{self.total}, {left:.0f} s left{note}", file=sys.stderr, flush=True)
+        print_line(f"{self.label}: {self.done}/{self.total}, {left:.0f} s left{note}", stderr=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
 import random
 import socket
 import subprocess
@@ -18,7 +19,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlencode
 
 from studies.arguments import add_out, make_parser
@@ -77,13 +78,20 @@ class Client(threading.Thread):
 
 
 @contextlib.contextmanager
-def served(collection: str) -> Iterator[tuple[int, int]]:
-    """A server that answers: its port and process; it ends with the block."""
+def served(
+    collection: str, *, token: str | None = None, log: IO[bytes] | None = None
+) -> Iterator[tuple[int, int]]:
+    """A server that answers: its port and process; it ends with the block. log: the file of its messages."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     program = Path(sys.executable).with_name("lingvis")
-    server = subprocess.Popen([program, "serve", collection, "--port", str(port)], stdout=sys.stderr)
+    server = subprocess.Popen(
+        [program, "serve", collection, "--port", str(port)],
+        stdout=sys.stderr if log is None else log,
+        stderr=log,
+        env=os.environ | ({} if token is None else {"LINGVIS_TOKEN": token}),
+    )
     try:
         _wait_until_ready(server, port)
         yield port, server.pid

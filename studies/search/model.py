@@ -72,7 +72,7 @@ def sentences(languages: Sequence[str], count: int) -> list[str]:
     return in_turn[:count]
 
 
-def make_untrained(run: Path, recipe_name: str = "lingvis") -> Path:
+def make_untrained(run: Path, recipe_name: str = "lingvis", overrides: Sequence[str] = ()) -> Path:
     """A model folder of a recipe with the weights that training starts from."""
     import torch
 
@@ -84,7 +84,7 @@ def make_untrained(run: Path, recipe_name: str = "lingvis") -> Path:
     from lingvis.training.validate import load_recipe
 
     torch.manual_seed(0)
-    recipe = load_recipe(recipe_name, [])
+    recipe = load_recipe(recipe_name, overrides)
     tokenizer = build_tokenizer(recipe)
     texts = [(" ".join(parts), lang) for lang, lists in PHRASES.items() for parts in product(*lists)]
     tokenizer.fit([text for text, _ in texts], [lang for _, lang in texts])

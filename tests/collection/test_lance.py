@@ -224,8 +224,12 @@ def test_damage_and_other_folders_get_a_sentence(store: LanceStore, tmp_path: Pa
     file.write_text(good.replace('"format": 1', '"format": 9'))
     with pytest.raises(UserError, match="collection format 9, this version reads 1"):
         LanceStore(store.folder)
-    file.write_text(good.replace("items-", "other-"))
-    with pytest.raises(UserError, match=r"its table other-.* cannot be opened"):
+    for bad in ("other-", "items-../../items-"):
+        file.write_text(good.replace("items-", bad))
+        with pytest.raises(UserError, match=r"collection\.json is damaged; restore the file"):
+            LanceStore(store.folder)
+    file.write_text(good.replace("items-", "items-0"))
+    with pytest.raises(UserError, match=r"c\.lv is damaged \(.*items-0.*\); restore the folder from a copy"):
         LanceStore(store.folder)
 
 

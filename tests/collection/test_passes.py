@@ -72,8 +72,8 @@ def test_pictures_that_others_store_meanwhile_are_not_pruned(
     index_folders(collection, [photos], model=model)
     (photos / "000.png").unlink()
 
-    def late(folders: Sequence[Path]) -> FolderScan:
-        found = scan_folders(folders)
+    def late(folders: Sequence[Path], *, follow_links: bool) -> FolderScan:
+        found = scan_folders(folders, follow_links=follow_links)
         monkeypatch.undo()
         make_pictures(photos, 1, first=60)
         index_folders(collection, [photos])
@@ -188,9 +188,9 @@ def test_watching_rests_ten_times_as_long_as_looking_takes(
 ) -> None:
     rests: list[float] = []
 
-    def slowly(folders: Sequence[Path]) -> FolderScan:
+    def slowly(folders: Sequence[Path], *, follow_links: bool) -> FolderScan:
         sleep(0.7)
-        return scan_folders(folders)
+        return scan_folders(folders, follow_links=follow_links)
 
     def rest(seconds: float) -> None:
         rests.append(seconds)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +18,11 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from psycopg import sql
+from starlette.exceptions import HTTPException
 
 from lingvis.cli import main
+from lingvis.collection.collection import Collection
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.postgres import connection as postgres_connection
 from lingvis.collection.stores.postgres import hnsw as postgres_hnsw
@@ -27,6 +32,8 @@ from lingvis.collection.stores.postgres.address import is_postgres, parse
 from lingvis.collection.stores.postgres.store import PostgresStore
 from lingvis.collection.stores.records import Filter, Item
 from lingvis.errors import UserError
+from lingvis.serve.engine import SearchEngine
+from lingvis.serve.queries import SearchQuery
 
 from ..postgres import Server
 from .conftest import make_pictures
@@ -174,6 +181,45 @@ def test_a_server_that_stays_away_gets_a_sentence(
             server.start()
         store.upsert([make_item(1)])
     assert store.count() == 1
+
+
+def test_a_server_that_hangs_gets_a_sentence(
+    database: str, server: Server, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its processes are stopped: the system still accepts connections for them, and nobody answers."""
+    address = f"{database}?options=-c%20statement_timeout%3D1s&connect_timeout=2"
+    Collection.create(address, model)
+    collection = Collection.open(address)
+    engine = SearchEngine(collection)
+    assert engine.search(SearchQuery.model_validate({"q": ["a dog"]}))[1] == []
+    writer = open_store(address)
+    silent = r"the server of .* does not answer \((no answer within \d+ seconds|connection timeout expired)\)"
+    with server.stopped():
+        began = time.monotonic()
+        with pytest.raises(UserError, match=silent):
+            collection.store.count()
+        assert time.monotonic() - began < 20
+        with pytest.raises(HTTPException, match=r"503: the collection cannot be read; ask again later"):
+            engine.search(SearchQuery.model_validate({"q": ["a dog"]}))
+        with pytest.raises(UserError, match=silent), writer.writing():
+            pass
+        with pytest.raises(SystemExit) as ended:
+            main(["search", address, "a dog"])
+        assert ended.value.code == 2
+        assert re.fullmatch(
+            r"lingvis: cannot connect to .* \(connection timeout expired\); check .*\n",
+            capsys.readouterr().err,
+        )
+        assert time.monotonic() - began < 60
+    assert collection.store.count() == 0
+
+
+def test_a_long_statement_ends(database: str) -> None:
+    store = create_store(f"{database}?options=-c%20statement_timeout%3D1s", HEADER)
+    assert isinstance(store, PostgresStore)
+    with pytest.raises(UserError, match=r"cannot do this now: canceling statement due to statement timeout"):
+        store._rows(sql.SQL("SELECT pg_sleep(20) FROM (SELECT count(*) FROM {table}) AS rows"))
+    assert store.count() == 0
 
 
 def test_rebuilds_and_other_models_wait_for_writers(database: str) -> None:

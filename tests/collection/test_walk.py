@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lingvis.collection.writer.scan import is_gone, scan_folders
+from lingvis.collection.writer.scan import CAPTION_LINK, is_gone, scan_folders
 from lingvis.errors import UserError
 
 
@@ -121,7 +121,7 @@ def test_only_regular_files_are_pictures(tmp_path: Path, monkeypatch: pytest.Mon
     with socket.socket(socket.AF_UNIX) as listening:
         monkeypatch.chdir(tmp_path)  # the path of a socket has to be short
         listening.bind("socket.jpg")
-        found = scan_folders([tmp_path])
+        found = scan_folders([tmp_path], follow_links=True)
     assert list(found.files) == [good]
     assert found.unreadable == {
         str(tmp_path / "loop.jpg"): "Too many levels of symbolic links",
@@ -130,6 +130,50 @@ def test_only_regular_files_are_pictures(tmp_path: Path, monkeypatch: pytest.Mon
         str(tmp_path / "pipe.jpg"): "it is not a regular file",
         str(tmp_path / "socket.jpg"): "it is not a regular file",
     }
+
+
+def test_links_out_of_the_folders_are_followed_only_on_demand(tmp_path: Path) -> None:
+    own, inside = touch(tmp_path / "photos" / "a.jpg"), touch(tmp_path / "second" / "b.jpg")
+    secret, private = touch(tmp_path / "home" / "secret.jpg"), touch(tmp_path / "home" / "private" / "c.png")
+    links = {
+        "in.jpg": tmp_path / "second" / "b.jpg",  # in the other folder that is given
+        "out.jpg": tmp_path / "home" / "secret.jpg",
+        "folder": tmp_path / "home" / "private",
+        "above": tmp_path,
+        "chain.jpg": tmp_path / "photos" / "out.jpg",
+        "gone.jpg": tmp_path / "home" / "nothing.jpg",
+        "text.pdf": tmp_path / "home" / "secret.jpg",  # not a picture by its name: nothing to report
+        "photos-2.jpg": tmp_path / "photos-2" / "d.jpg",  # a folder whose name only starts like a given one
+    }
+    touch(tmp_path / "photos-2" / "d.jpg")
+    for name, target in links.items():
+        (tmp_path / "photos" / name).symlink_to(target)
+    (tmp_path / "given").symlink_to(tmp_path / "photos")  # a link that the user names is no surprise
+    found = scan_folders([tmp_path / "given", tmp_path / "second"])
+    assert sorted(found.files) == [own, inside]
+    assert [Path(link).name for link in found.skipped_links] == [
+        "above",
+        "chain.jpg",
+        "folder",
+        "gone.jpg",
+        "out.jpg",
+        "photos-2.jpg",
+    ]
+    assert not found.unreadable
+    followed = scan_folders([tmp_path / "given"], follow_links=True)
+    assert {own, inside, secret, private} <= set(followed.files)
+    assert not followed.skipped_links
+
+
+def test_captions_that_are_links_are_left_out_and_told(tmp_path: Path) -> None:
+    picture, caption = touch(tmp_path / "a.jpg"), touch(tmp_path / "a.de.txt")
+    touch(tmp_path / "words.txt")
+    (tmp_path / "a.txt").symlink_to(tmp_path / "words.txt")  # not even within the folder
+    (tmp_path / "other.txt").symlink_to(tmp_path / "words.txt")  # belongs to no picture
+    for follow_links in (False, True):
+        found = scan_folders([tmp_path], follow_links=follow_links)
+        assert found.files[picture].captions == (caption,)
+        assert found.unreadable == {str(tmp_path / "a.txt"): CAPTION_LINK}
 
 
 def test_names_that_are_not_unicode_are_told(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image, UnidentifiedImageError
 
-from lingvis.data.images import decode_upright, decode_within, open_image, thumbnail_uri, to_rgb
+from lingvis.data.images import decode_upright, encode_jpeg, open_image, thumbnail_uri, to_rgb
 from lingvis.data.sheet import _tile
 
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
@@ -58,7 +58,9 @@ def test_a_jpeg_is_decoded_no_larger_than_needed(tmp_path: Path) -> None:
         with open_image(tmp_path / "a.jpg") as image:
             assert decode_upright(image, scale).size == size, scale
     with open_image(tmp_path / "a.jpg") as image:
-        assert decode_within(image, 100).size == (50, 100)
+        small = encode_jpeg(decode_upright(image, 100 / 640), 100, quality=80)
+    with Image.open(io.BytesIO(small)) as image:
+        assert image.size == (50, 100)
 
 
 def test_transparent_parts_become_white_and_deep_grey_is_scaled() -> None:
@@ -75,6 +77,8 @@ def test_a_page_gets_a_small_jpeg_or_nothing(tmp_path: Path) -> None:
     with Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))) as image:
         assert (image.format, image.size) == ("JPEG", (200, 67))
     (tmp_path / "trap.jpg").write_bytes(EPS)
+    Image.new("RGB", (9, 9)).save(tmp_path / "b.jpg", comment=b"SECRET")
+    assert b"SECRET" not in base64.b64decode((thumbnail_uri(tmp_path / "b.jpg") or "").partition(",")[2])
     assert thumbnail_uri(tmp_path / "trap.jpg") is None
     assert thumbnail_uri(tmp_path / "missing.jpg") is None
 

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from lingvis.data.dataset import Dataset
 from lingvis.data.importers import import_dataset
+from lingvis.data.importers.pictures import place_file
 from lingvis.errors import UserError
+from lingvis.files import BEHIND_LINK
 
 
 def make_source(folder: Path, captions: dict[str, str] | None = None) -> Path:
@@ -76,13 +78,140 @@ def test_pictures_are_linked_and_the_result_opens(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["in", "out"]
 
 
-def test_a_linked_picture_of_a_symbolic_link_is_a_real_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("linked", ["picture", "folder"])
+def test_links_out_of_the_source_are_followed_only_on_demand(tmp_path: Path, linked: str) -> None:
     source = make_source(tmp_path / "in")
-    (tmp_path / "in" / "images" / "a.jpg").rename(tmp_path / "real.jpg")
-    (tmp_path / "in" / "images" / "a.jpg").symlink_to("../../real.jpg")
-    import_dataset("table", source, tmp_path / "out")
+    if linked == "picture":
+        (tmp_path / "in" / "images" / "a.jpg").rename(tmp_path / "real.jpg")
+        (tmp_path / "in" / "images" / "a.jpg").symlink_to("../../real.jpg")
+    else:
+        (tmp_path / "in" / "images").rename(tmp_path / "real")
+        (tmp_path / "in" / "images").symlink_to("../real")
+    for options in ({}, {"images": tmp_path / "in"}):
+        sentence = refused("table", source, tmp_path / "out", **options)
+        assert "a.jpg is behind a link that leads out of" in sentence and "set follow_links" in sentence
+    assert not (tmp_path / "out").exists()
+    import_dataset("table", source, tmp_path / "out", follow_links=True)
     assert not (tmp_path / "out" / "images" / "a.jpg").is_symlink()
     assert (tmp_path / "out" / "images" / "a.jpg").read_bytes() == b"picture a.jpg"
+
+
+def test_links_within_the_source_and_links_that_are_named_are_followed(tmp_path: Path) -> None:
+    make_source(tmp_path / "in")
+    (tmp_path / "in" / "images" / "a.jpg").rename(tmp_path / "in" / "first.jpg")
+    (tmp_path / "in" / "images" / "a.jpg").symlink_to("../first.jpg")
+    (tmp_path / "via").symlink_to("in")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "t.csv").symlink_to(tmp_path / "in" / "t.csv")
+    import_dataset("table", tmp_path / "via", tmp_path / "out")
+    import_dataset("table", tmp_path / "elsewhere" / "t.csv", tmp_path / "too", images=tmp_path / "via")
+    for out in ("out", "too"):
+        assert (tmp_path / out / "images" / "a.jpg").samefile(tmp_path / "in" / "first.jpg")
+        assert not (tmp_path / out / "images" / "a.jpg").is_symlink()
+
+
+def test_captions_behind_links_are_read_only_on_demand(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("root the secret\n")
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "in" / f"{name}.jpg").write_bytes(b"picture")
+        (tmp_path / "in" / f"{name}.txt").write_text("a dog\n")
+    (tmp_path / "in" / "b.txt").unlink()
+    (tmp_path / "in" / "b.txt").symlink_to("../secret")
+    assert "b.txt is behind a link" in refused("sidecar", tmp_path / "in", tmp_path / "out", language="en")
+    imported = import_dataset("sidecar", tmp_path / "in", tmp_path / "out", language="en", follow_links=True)
+    assert {row.captions["en"] for row in imported.dataset.rows} == {("a dog",), ("root the secret",)}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz"])
+def test_tables_and_lists_behind_links_are_read_only_on_demand(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret").write_bytes(b"image,caption\nroot,secret\n")
+    (tmp_path / "in" / f"t.{ending}").symlink_to("../secret")
+    assert "is behind a link" in refused("table", tmp_path / "in", tmp_path / "out")
+    os.mkfifo(tmp_path / "in" / "train_caps.txt")  # nor is a pipe waited for
+    assert "has no {split}_caps.txt" in refused("precomp", tmp_path / "in", tmp_path / "out")
+
+
+def test_a_list_above_the_source_is_no_way_out_either(tmp_path: Path) -> None:
+    arrays = tmp_path / "set" / "precomp"
+    arrays.mkdir(parents=True)
+    np.save(arrays / "train_ims.npy", np.zeros((1, 4), dtype=np.float32))
+    (arrays / "train_caps.txt").write_text("a dog\n")
+    (arrays / "train_ids.txt").write_text("7\n")
+    (tmp_path / "secret.json").write_text('{"7": "secret.jpg"}')
+    (tmp_path / "set" / "id_mapping.json").symlink_to("../secret.json")
+    options = {"write_features": write_features}
+    assert "id_mapping.json is behind a link" in refused("precomp", arrays, tmp_path / "out", **options)
+    (tmp_path / "set" / "id_mapping.json").unlink()
+    (tmp_path / "secret.json").rename(tmp_path / "set" / "id_mapping.json")
+    imported = import_dataset("precomp", arrays, tmp_path / "out", write_features=write_features)
+    assert imported.dataset.rows[0].image == "secret.jpg"
+    (arrays / "train_ims.npy").rename(tmp_path / "other.npy")
+    (arrays / "train_ims.npy").symlink_to(tmp_path / "other.npy")
+    assert "train_ims.npy is behind a link" in refused("precomp", arrays, tmp_path / "out", **options)
+
+
+NAMES_OUTSIDE = ("../secret.jpg", "/etc/secret.jpg", "a/../../secret.jpg", "..\\secret.jpg", "a\0.jpg", "..")
+
+
+@pytest.mark.parametrize("name", NAMES_OUTSIDE)
+@pytest.mark.parametrize("format", ["table", "karpathy", "coco", "xtd10", "multi30k", "precomp", "liwe"])
+def test_no_format_names_pictures_outside_the_folder(tmp_path: Path, format: str, name: str) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (tmp_path / "secret.jpg").write_bytes(b"secret")
+    if format == "table":
+        (folder / "t.csv").write_text(f'image,caption,lang\n"{name}",a dog,en\n')
+    elif format == "karpathy":
+        images = [{"filename": name, "split": "train", "sentences": [{"raw": "a dog"}]}]
+        (folder / "dataset.json").write_text(json.dumps({"images": images}))
+    elif format == "coco":
+        value = {
+            "images": [{"id": 1, "file_name": name}],
+            "annotations": [{"image_id": 1, "caption": "a dog"}],
+        }
+        (folder / "captions_train2017.json").write_text(json.dumps(value))
+    elif format == "xtd10":
+        (folder / "test_image_names.txt").write_text(name)
+        (folder / "test_1kcaptions_en.txt").write_text("a dog")
+    elif format == "multi30k":
+        (folder / "image_splits").mkdir()
+        (folder / "image_splits" / "train.txt").write_text(name)
+        (folder / "train.en").write_text("a dog")
+    else:
+        np.save(folder / "train_ims.npy", np.zeros((1, 4), dtype=np.float32))
+        (folder / "train_ids.txt").write_text(name)
+        (folder / ("train_caps.txt" if format == "precomp" else "train_caps.en.txt")).write_text("a dog")
+    sentence = refused(format, folder, tmp_path / "out", images=folder, write_features=write_features)
+    assert "bad image name" in sentence or "line contains NUL" in sentence
+    assert not (tmp_path / "out").exists()
+
+
+def test_links_of_the_user_in_a_dataset_stay_links(tmp_path: Path) -> None:
+    source, out = make_source(tmp_path / "in"), tmp_path / "out"
+    import_dataset("table", source, out)
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "notes.txt").write_text("mine")
+    (out / "private").symlink_to("../private")
+    (out / "notes.txt").symlink_to("../private/notes.txt")
+    (out / "gone.txt").symlink_to("nothing")
+    make_source(tmp_path / "in", {"a.jpg": "A dog.", "c.jpg": "A cow."})
+    assert import_dataset("table", source, out).changed
+    assert {name: os.readlink(out / name) for name in ("private", "notes.txt", "gone.txt")} == {
+        "private": "../private",
+        "notes.txt": "../private/notes.txt",
+        "gone.txt": "nothing",
+    }
+
+
+def test_a_picture_that_is_replaced_during_the_import_is_not_linked(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret.jpg").write_bytes(b"secret")
+    (tmp_path / "in" / "a.jpg").symlink_to("../secret.jpg")
+    with pytest.raises(OSError, match=BEHIND_LINK):  # find_pictures saw a regular file there
+        place_file(tmp_path.resolve() / "in" / "a.jpg", tmp_path / "out" / "a.jpg")
+    assert not (tmp_path / "out" / "a.jpg").exists()
 
 
 def test_pictures_from_another_disk_are_copied(tmp_path: Path) -> None:

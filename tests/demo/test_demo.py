@@ -159,8 +159,8 @@ def test_a_server_that_cannot_start_ends_the_demo_with_a_sentence(
     with pytest.raises(SystemExit) as end:
         main(["demo", "--scenes", str(SCENES), "--out", str(demo.out), "--no-serve"])
     sentence = "the server did not start: serving needs uvicorn; run: pip install 'lingvis[serve]'"
-    assert end.value.code == f"lingvis: {sentence}", "Python prints a text and ends with 1"
-    assert capsys.readouterr().out == ""
+    out, err = capsys.readouterr()
+    assert end.value.code == 1 and out == "" and err.endswith(f"\nlingvis: {sentence}\n")
 
 
 def test_the_demo_ends_with_the_search_page_until_ctrl_c(demo: Demo) -> None:

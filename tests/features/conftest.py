@@ -13,7 +13,8 @@ from torch import Tensor
 
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Box, Region, Row
-from lingvis.features.backbones import Backbone, Preprocessing, load_backbone
+from lingvis.features.backbones import Backbone, load_backbone
+from lingvis.features.preprocessing import Preprocessing
 
 MakeDataset = Callable[..., Dataset]
 Draw = Callable[..., Image.Image]

@@ -26,6 +26,8 @@ from lingvis.features.encode import PictureEncoder, encode_pictures
 from lingvis.features.extract import extract
 from lingvis.features.store import FeatureStore, without_broken, write_store
 
+from ..costly_pictures import many_scans
+
 MakeDataset = Callable[..., Dataset]
 
 
@@ -121,6 +123,19 @@ def test_broken_pictures_stop_or_are_listed(make_dataset: MakeDataset, tiny: Bac
     np.testing.assert_allclose(store.values, np.concatenate(list(live)), atol=2e-3, rtol=2e-3)
     with pytest.raises(UserError, match=r"lack 1 of the pictures: 06\.jpg"):
         store.index(["06.jpg"])
+
+
+def test_costly_pictures_are_listed_at_once(make_dataset: MakeDataset, tiny: Backbone) -> None:
+    dataset = make_dataset(3)
+    (dataset.images_dir / "01.jpg").write_bytes(many_scans(5000))
+    start = time.monotonic()
+    store = extract(dataset, backbone=tiny, kind="global", skip_broken=True)
+    assert time.monotonic() - start < 15
+    assert store.names == ["00.jpg", "02.jpg"]
+    (broken,) = store.manifest.broken
+    assert broken.image == "01.jpg" and "more than 100 scans" in broken.reason
+    with pytest.raises(UserError, match=r"01\.jpg cannot be used: it has more than 100 scans"):
+        next(encode_pictures([dataset.images_dir / "01.jpg"], tiny, "global"))
 
 
 def test_only_broken_pictures_are_an_error(make_dataset: MakeDataset, tiny: Backbone) -> None:

@@ -20,10 +20,10 @@ from lingvis.data.rows import Row
 from lingvis.errors import UserError
 from lingvis.evaluation.protocols import PROTOCOLS, EvaluationProtocol
 from lingvis.evaluation.run import evaluate
-from lingvis.features.backbones import Preprocessing
 from lingvis.features.description import Features, describe_features
 from lingvis.features.encode import encode_pictures
 from lingvis.features.extract import extract
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.store import FeatureStore, write_store
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder

@@ -33,6 +33,8 @@ def ray_folder() -> Iterator[Path]:
     (folder / "ray").mkdir()  # a cluster of several nodes writes its address there and does not make it
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_TMPDIR", str(folder))
+        environment.setenv("RAY_AUTH_MODE", "token")
+        environment.setenv("RAY_AUTH_TOKEN", "0123456789abcdef" * 4)
         yield folder / "ray"
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,8 +1,12 @@
-"""Addresses, missing packages, places for workers: nothing here starts a cluster."""
+"""Addresses, tokens, missing and old packages, places for workers."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +17,96 @@ from lingvis.cli import main
 from lingvis.cli.cluster import connected
 from lingvis.errors import UserError
 from lingvis.ray import cluster as cluster_module
-from lingvis.ray.cluster import Cluster, Placement
+from lingvis.ray.cluster import Cluster, Placement, check_version
 from lingvis.ray.hashes import HashSet
+from lingvis.ray.token import LOCAL
+
+# Starts a cluster of our own and prints the listening sockets of all its processes, its address and the variables.
+LOCAL_CLUSTER = """
+import json, os, sys
+from lingvis.ray.cluster import Cluster, load_ray
+before = dict(os.environ)
+with Cluster(cpus=1):
+    ray = load_ray()
+    pid = ray.get(ray.remote(lambda: os.getpid()).remote())
+    import psutil
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    assert pid in [process.pid for process in processes]
+    hosts = {name.laddr.ip for process in processes for name in process.net_connections("inet") if name.status == "LISTEN"}
+    token = os.environ["RAY_AUTH_TOKEN"]
+    print(json.dumps([sorted(hosts), ray.get_runtime_context().gcs_address, token]), flush=True)
+    sys.stdin.readline()
+changed = {key for key in before.keys() | os.environ.keys() if before.get(key) != os.environ.get(key)}
+assert not {key for key in changed if "AUTH" in key or "CLUSTER" in key}, changed
+"""
+
+
+def test_a_cluster_of_our_own_listens_on_loopback_and_wants_its_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # which counts only for clusters of other people
+    started = subprocess.Popen(
+        [sys.executable, "-c", LOCAL_CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert started.stdout is not None and started.stdin is not None
+    with started:
+        hosts, address, token = json.loads(started.stdout.readline())
+        assert hosts and set(hosts) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+        assert len(token) == 64
+        join = [sys.executable, "-c", cluster_module.REHEARSAL, address]
+        environment = dict(os.environ) | LOCAL | cluster_module.FEW_TRIES
+        assert subprocess.run(join, env=environment, capture_output=True, timeout=120).returncode == 1
+        environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
+        assert subprocess.run(join, env=environment, capture_output=True, timeout=120).returncode == 0
+        started.stdin.write("\n")
+        started.stdin.close()
+        assert started.wait(60) == 0
+
+
+def test_a_cluster_without_a_token_is_joined_only_on_demand(
+    ray_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in LOCAL.items():
+        monkeypatch.setenv(name, value)
+    environment = dict(os.environ) | {"RAY_AUTH_MODE": "disabled"}
+    code = (
+        "import sys, ray; c = ray.init(address='local', num_cpus=1, include_dashboard=False, log_to_driver=False); "
+        "print(c.address_info['gcs_address'], flush=True); sys.stdin.readline()"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    )
+    assert started.stdout is not None and started.stdin is not None
+    with started:
+        address = started.stdout.readline().strip()
+        with pytest.raises(UserError, match=f"Ray cluster at {address} requires no token"), Cluster(address):
+            pass
+        monkeypatch.delenv("RAY_AUTH_TOKEN")
+        monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(ray_folder / "none"))
+        with (
+            pytest.raises(UserError, match=f"joining the Ray cluster at {address} needs its token"),
+            Cluster(address),
+        ):
+            pass
+        started.stdin.close()
+        started.wait(60)
+
+
+def test_an_old_ray_is_rejected() -> None:
+    check_version("2.52.0")
+    check_version("3.0.0.dev0")
+    with pytest.raises(
+        UserError, match=r"^Ray 2\.51\.1 has no token authentication.*pip install 'ray\[client\]>=2\.52'$"
+    ):
+        check_version("2.51.1")
+    pyproject = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    (least,) = re.findall(r"ray\[client\]>=([\d.]+)", pyproject)
+    check_version(least)
 
 
 def test_without_the_flag_there_is_no_cluster() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -10,25 +11,27 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from resource import RLIMIT_NOFILE, setrlimit
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 from PIL import Image
 
 from lingvis.collection.collection import Collection
 from lingvis.serve.app import create_app
-from lingvis.serve.run import configure
+from lingvis.serve.listening import WebServer
 from lingvis.serve.settings import ServerSettings
 
 from ..collection.conftest import make_model, make_pictures
 from ..collection.indexing import index_folders
 
+T = TypeVar("T")
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
 SENTENCE_END = 400  # an error is a sentence, not a dump
 
@@ -62,11 +65,14 @@ class Client:
 
     port: int
     headers: Mapping[str, str]
+    address: str = "127.0.0.1"  # on Linux, all of 127.0.0.0/8 is this machine
 
     def ask(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=30, source_address=(self.address, 0)
+        )
         try:
             connection.request(method, path, body, {**self.headers, **(headers or {})})
             answer = connection.getresponse()
@@ -74,6 +80,14 @@ class Client:
             return Answer(answer.status, named, answer.read())
         finally:
             connection.close()
+
+    def connect(self, data: bytes = b"") -> socket.socket:
+        """A connection for bytes that no library would send."""
+        connection = socket.create_connection(
+            ("127.0.0.1", self.port), timeout=20, source_address=(self.address, 0)
+        )
+        connection.sendall(data)
+        return connection
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, **parameters: Any) -> Answer:
         return self.ask("GET", f"{path}?{urlencode(parameters, doseq=True)}", headers=headers)
@@ -102,8 +116,10 @@ def form(image: bytes | None, fields: Mapping[str, Any], name: str = "a.jpg") ->
 
 
 @contextmanager
-def serving(*arguments: str, env: Mapping[str, str] | None = None, log: Path) -> Iterator[tuple[int, int]]:
-    """A `lingvis serve` process on a free port: its port and its process id."""
+def serving(
+    *arguments: str, env: Mapping[str, str] | None = None, log: Path, files: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """A `lingvis serve` process on a free port: its port and its process id; files: how many it may open."""
     command = [*COMMAND, "serve", *arguments, "--port", "0", "--device", "cpu"]
     with (
         log.open("w") as errors,
@@ -113,6 +129,7 @@ def serving(*arguments: str, env: Mapping[str, str] | None = None, log: Path) ->
             stderr=errors,
             text=True,
             env={**os.environ, "OMP_NUM_THREADS": "1", **(env or {})},
+            preexec_fn=None if files is None else lambda: setrlimit(RLIMIT_NOFILE, (files, files)),
         ) as process,
     ):
         try:
@@ -125,10 +142,16 @@ def serving(*arguments: str, env: Mapping[str, str] | None = None, log: Path) ->
             process.wait(20)
 
 
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine; in another thread, because browser tests have an event loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
 @contextmanager
 def in_thread(collection: Collection, settings: ServerSettings) -> Iterator[Client]:
     """The same server in this process, where a test may set what it allows."""
-    server = uvicorn.Server(configure(create_app(collection, settings)))
+    server = WebServer(create_app(collection, settings))
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -10,13 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from lingvis.cli import main
-from lingvis.serve.limits.access import SESSIONS, Access
+from lingvis.serve.limits.access import MAX_AGE, SESSIONS, Access
 
-from .conftest import Client, serving
+from .conftest import Client, finished, serving
 
 TOKEN = "correct-horse-battery"
+NUMBERS = itertools.count(1)
 CLOSED = ["/api/collection", "/api/search?q=x", "/api/items/x", "/api/items/x/thumbnail", "/metrics"]
 CLOSED += ["/api/items/x/picture", "/api/items/x/similar"]
 
@@ -25,6 +29,7 @@ CLOSED += ["/api/items/x/picture", "/api/items/x/similar"]
 def guarded(home: Path) -> Iterator[Client]:
     """A server that others can reach, with its token in a file."""
     (home / "token").write_text(TOKEN + "\n")
+    (home / "token").chmod(0o600)
     arguments = [str(home / "photos.lv"), "--host", "0.0.0.0", "--token-file", str(home / "token")]
     with serving(*arguments, log=home / "closed.log") as (port, _):
         yield Client(port, {})
@@ -34,12 +39,17 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
+def elsewhere() -> dict[str, str]:
+    """A client that sent nothing before, as a proxy on this machine reports it."""
+    return {"X-Forwarded-For": f"198.51.100.{next(NUMBERS)}"}
+
+
 @pytest.mark.parametrize("path", CLOSED)
 def test_nothing_is_told_without_the_token(guarded: Client, path: str) -> None:
     wrong: list[dict[str, str]] = [{}, *map(bearer, ("wrong", "", TOKEN[:-1], TOKEN + "x"))]
     wrong += [{"Authorization": TOKEN}, {"Authorization": f"Basic {TOKEN}"}]
     for headers in (*wrong, {"Cookie": f"{_cookie_name(guarded)}={TOKEN}"}):
-        answer = guarded.ask("GET", path, headers=headers)
+        answer = guarded.ask("GET", path, headers={**headers, **elsewhere()})
         assert answer.status == 401 and "token" in answer.error, headers
         assert TOKEN not in answer.error and answer.headers["www-authenticate"] == "Bearer"
     assert guarded.ask("GET", path, headers=bearer(TOKEN)).status in (200, 404)
@@ -71,7 +81,7 @@ def test_session_cookie(guarded: Client) -> None:
 
 @pytest.mark.parametrize("token", ["wrong", "", "\\ud800", "\\u0000", "t\\u00f6ken", TOKEN + "x"])
 def test_wrong_tokens_open_no_session(guarded: Client, token: str) -> None:
-    answer = guarded.ask("POST", "/api/session", f'{{"token": "{token}"}}')
+    answer = guarded.ask("POST", "/api/session", f'{{"token": "{token}"}}', elsewhere())
     assert answer.status == 401 and "set-cookie" not in answer.headers and answer.error
 
 
@@ -86,22 +96,55 @@ def test_a_huge_token_is_not_read(guarded: Client) -> None:
     assert guarded.ask("POST", "/api/session", b'{"token": "' + b"x" * 100_000 + b'"}').status == 413
 
 
-def test_sessions_are_bounded() -> None:
-    from starlette.requests import Request
-    from starlette.responses import Response
+class Browser:
+    """Starts and ends sessions of an `Access`, and holds the cookies."""
 
-    access = Access(TOKEN, "photos.lv")
-    request = Request({"type": "http", "headers": [], "scheme": "http", "server": ("x", 1), "path": "/"})
-    cookies = []
-    for _ in range(SESSIONS + 1):
+    def __init__(self) -> None:
+        self.access = Access(TOKEN, "photos.lv")
+
+    def start(self, cookie: str = "") -> str:
         response = Response()
-        access.start(request, response)
-        cookies.append(response.headers["set-cookie"].partition(";")[0])
+        self.access.start(self._request(cookie), response)
+        return response.headers["set-cookie"].partition(";")[0]
 
-    def opens(cookie: str) -> bool:
-        return access.allows(Request({"type": "http", "headers": [(b"cookie", cookie.encode())]}), None)
+    def end(self, cookie: str) -> None:
+        self.access.end(self._request(cookie), Response())
 
-    assert not opens(cookies[0]) and opens(cookies[1]) and opens(cookies[-1])
+    def opens(self, cookie: str) -> bool:
+        return finished(self.access.refuse(self._request(cookie).scope)) is None
+
+    def _request(self, cookie: str) -> Request:
+        headers = [(b"cookie", cookie.encode())]
+        return Request(
+            {"type": "http", "headers": headers, "scheme": "http", "server": ("x", 1), "path": "/"}
+        )
+
+
+def test_sessions_are_bounded() -> None:
+    browser = Browser()
+    cookies = [browser.start() for _ in range(SESSIONS + 1)]
+    assert not browser.opens(cookies[0]) and browser.opens(cookies[1]) and browser.opens(cookies[-1])
+
+
+def test_sessions_end_on_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = Browser()
+    copied = browser.start()
+    assert browser.opens(f"other=1; {copied}; x=y") and not browser.opens(copied + "x")
+    assert browser.opens(f'{browser.access.cookie}="shadow"; {copied}'), (
+        "another page's cookie must not hide it"
+    )
+    browser.end(copied)
+    assert not browser.opens(copied)
+    first = browser.start()
+    second = browser.start(first)
+    assert browser.opens(second) and not browser.opens(first), "a new session replaces the one before"
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + MAX_AGE - 10)
+    assert browser.opens(second)
+    monkeypatch.setattr(time, "time", lambda: now + MAX_AGE + 10)
+    assert not browser.opens(second)
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert not browser.opens(second), "it was removed"
 
 
 def test_only_its_own_names(client: Client) -> None:
@@ -119,14 +162,46 @@ def test_only_its_own_names(client: Client) -> None:
         assert answer.status == 403 and "address" in answer.error, host
 
 
-def test_pages_of_other_sites_cannot_post(client: Client, guarded: Client) -> None:
+OTHER_SITES = [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "new"}]
+OTHER_SITES += [
+    {"Origin": origin} for origin in ("https://evil.example", "null", "http://[", "http://]/", "\xff", "")
+]
+
+
+@pytest.mark.parametrize("headers", OTHER_SITES, ids=str)
+def test_pages_of_other_sites(client: Client, guarded: Client, headers: dict[str, str]) -> None:
     own = f"http://127.0.0.1:{client.port}"
-    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
-        assert client.upload(b"x", None, **headers).status == 403, headers
-        assert guarded.ask("POST", "/api/session", f'{{"token": "{TOKEN}"}}', headers).status == 403
-    assert client.upload(b"x", None, Origin=own, **{"Sec-Fetch-Site": "same-site"}).status == 403
-    for headers in ({"Origin": own}, {"Sec-Fetch-Site": "same-origin", "Origin": "https://photos.example"}):
+    assert client.upload(b"x", None, **headers).status == 403
+    assert guarded.ask("POST", "/api/session", f'{{"token": "{TOKEN}"}}', headers).status == 403
+    for method in ("GET", "HEAD", "OPTIONS", "PUT"):
+        for path in (
+            "/api/search?q=x",
+            "/api/health",
+            "/api/items/x/picture",
+            "/metrics",
+            "/openapi.json",
+            "/api",
+        ):
+            answer = client.ask(method, path, headers=headers)
+            assert answer.status == 403 and (method == "HEAD" or "another site" in answer.error), (
+                method,
+                path,
+            )
+    if "Sec-Fetch-Site" in headers:
+        assert client.upload(b"x", None, Origin=own, **headers).status == 403, "an Origin does not help"
+    for path in ("/", "/static/app.js"):
+        assert client.get(path, headers).status == 200, "a link may lead to the page"
+        assert client.ask("POST", path, headers=headers).status == 403
+
+
+def test_own_pages(client: Client) -> None:
+    own = {"Origin": f"http://127.0.0.1:{client.port}"}
+    for headers in (own, {"Sec-Fetch-Site": "same-origin", "Origin": "https://photos.example"}):
         assert client.upload(b"x", None, **headers).status == 415, headers
+        assert client.get("/api/search", headers, q="x").status == 200, headers
+    assert client.get("/api/collection", {"Sec-Fetch-Site": "none"}).status == 200, (
+        "an address that was typed in"
+    )
     forwarded = {"Origin": "https://photos.example", "X-Forwarded-Host": "photos.example"}
     assert client.upload(b"x", None, **forwarded).status == 415
 
@@ -143,21 +218,32 @@ def test_refusals_at_the_start(
         return err
 
     monkeypatch.delenv("LINGVIS_TOKEN", raising=False)
-    assert "can be reached by others" in refusal("--host", "0.0.0.0", "--port", "0")
+    reachable = refusal("--host", "0.0.0.0", "--port", "0")
+    assert (
+        "can be reached by others" in reachable
+        and "--token-file FILE" in reachable
+        and "--no-auth" in reachable
+    )
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert f"port {port} of 127.0.0.1 is in use" in refusal("--port", port)
     assert "70000" in refusal("--port", "70000")
     assert "unknown host" in refusal("--host", "no.such.host.invalid")
     assert "not an address of this machine" in refusal("--host", "192.0.2.1", "--no-auth")
-    assert "at least 8 printable" in refusal("--token", "short")
+    assert "at least 16 printable" in refusal("--token", "short")
+    assert "easily guessed" in refusal("--token", "passwordpassword")
     (tmp_path / "token").write_text("")
-    assert "at least 8 printable" in refusal("--token-file", str(tmp_path / "token"))
+    for mode in (0o640, 0o604, 0o666):
+        (tmp_path / "token").chmod(mode)
+        sentence = refusal("--token-file", str(tmp_path / "token"))
+        assert f"can be read by other users of this machine (mode {mode:o}); run: chmod 600" in sentence
+    (tmp_path / "token").chmod(0o600)
+    assert "at least 16 printable" in refusal("--token-file", str(tmp_path / "token"))
     assert "no such file" in refusal("--token-file", str(tmp_path / "nothing")).lower()
     assert "exclude" in refusal("--token", TOKEN, "--token-file", str(tmp_path / "token"))
     assert "exclude" in refusal("--token", TOKEN, "--no-auth")
     monkeypatch.setenv("LINGVIS_TOKEN", "short")
-    assert "at least 8 printable" in refusal()
+    assert "at least 16 printable" in refusal()
 
 
 def test_open_to_all_and_ended_by_ctrl_c(home: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,15 @@ def test_failures_tell_nothing(held: Held, caplog: pytest.LogCaptureFixture) -> 
         )
 
 
+def answered(connection: socket.socket) -> bool:
+    """Whether the server answers on this connection."""
+    connection.sendall(b"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    answer = b""
+    while not answer.endswith(b"}") and (data := connection.recv(65536)):
+        answer += data
+    return b" 200 OK" in answer
+
+
 def _closed_after(connection: socket.socket) -> float:
     start = time.monotonic()
     connection.settimeout(10)
@@ -147,7 +157,7 @@ def begin_upload(port: int) -> socket.socket:
 def test_pictures_that_are_being_received_have_places_of_their_own(held: Held, home: Path) -> None:
     picture = (home / "photos" / "dot.png").read_bytes()
     held.go.set()
-    with in_thread(held, ServerSettings(searching=1, waiting=1, uploading=2)) as client:
+    with in_thread(held, ServerSettings(searching=1, waiting=1, uploading=8)) as client:
         senders = [begin_upload(client.port) for _ in range(2)]
 
         def full() -> bool:
@@ -180,7 +190,7 @@ def check_refused(client: Client) -> None:
 
 
 def test_more_requests_than_places_are_refused(held: Held) -> None:
-    with in_thread(held, ServerSettings(searching=2, waiting=9, requests=2)) as client:
+    with in_thread(held, ServerSettings(searching=2, waiting=9, requests=8)) as client:
         with asking(client, 2) as questions:
             assert held.asked.acquire(timeout=10) and held.asked.acquire(timeout=10)
             check_refused(client)
@@ -190,19 +200,35 @@ def test_more_requests_than_places_are_refused(held: Held) -> None:
         assert "lingvis_busy_total 3.0" in client.get("/metrics").body.decode()
 
 
-def test_more_connections_than_places_are_refused(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "CONNECTIONS", 3)
+def test_more_connections_than_places_are_refused(held: Held) -> None:
+    with in_thread(held, ServerSettings(searching=3, waiting=9, connections=12)) as client:
+        with asking(client, 3) as questions:
+            assert all(held.asked.acquire(timeout=10) for _ in range(3))
+            check_refused(client)
+            assert client.get("/api/health").headers["connection"] == "close"
+            other = replace(client, address="127.0.0.2")
+            assert other.get("/api/health").status == 200, "another address has places of its own"
+            held.go.set()
+            assert [question.result().status for question in questions] == [200, 200, 200]
+        assert client.get("/api/health").status == 200
+
+
+def test_idle_connections_make_room(held: Held) -> None:
     held.go.set()
-    with in_thread(held, ServerSettings()) as client:
-        idle = [socket.create_connection(("127.0.0.1", client.port)) for _ in range(3)]
-        wait_until(lambda: client.get("/api/health").status == 429)
-        check_refused(client)
-        assert client.get("/api/health").headers["connection"] == "close"
-        idle[0].sendall(b"GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert b" 200 OK" in idle[0].recv(65536), "who was there before is answered"
-        for connection in idle:
+    with in_thread(held, ServerSettings(connections=12)) as client:
+        known = client.connect()
+        assert answered(known)
+        idle = [client.connect() for _ in range(3)]
+        half = client.connect(b"GET /api/health HTTP/1.1\r\nHost:")
+        for _ in range(20):
+            assert client.get("/api/health").status == 200
+        assert _closed_after(idle[0]) < 1, "the one that waited longest"
+        assert answered(known), "one that was answered before stays"
+        addresses = [f"127.0.0.{number}" for number in range(2, 7)]
+        others = [replace(client, address=address).connect() for address in addresses for _ in range(3)]
+        assert client.get("/api/health").status == 200 and answered(others[-1])
+        for connection in (known, *idle, half, *others):
             connection.close()
-        wait_until(lambda: client.get("/api/health").status == 200)
 
 
 def test_many_at_once_get_an_answer_or_429(home: Path) -> None:

@@ -311,6 +311,28 @@ def test_a_resumed_run_ends_with_exactly_the_same_weights(
     assert steps == [record["step"] for record in read_log(uninterrupted) if record["kind"] == "val"]
 
 
+def test_two_trainings_in_one_folder_exclude_one_another(toy_dataset: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    first = start(toy_dataset, run)
+    try:
+        wait_for(run / CHECKPOINT, first)
+        first.send_signal(signal.SIGSTOP)  # it neither ends nor writes from here on
+        checkpoint = (run / CHECKPOINT).read_bytes()
+        second = start(toy_dataset, run, "--resume")
+        _, errors = second.communicate()
+        assert second.returncode == 2
+        assert errors == (
+            f"lingvis: another process is training in {run}; wait until it has finished, or choose another folder\n"
+        )
+        assert (run / CHECKPOINT).read_bytes() == checkpoint
+    finally:
+        first.kill()
+        first.communicate()
+    third = start(toy_dataset, run, "--resume")  # a kill leaves no lock behind
+    assert third.wait() == 0, third.communicate()[1]
+    assert not (run / "lock").exists()
+
+
 class Killed(BaseException):
     """As sudden as a kill: nothing of ours catches it."""
 

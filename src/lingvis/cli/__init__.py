@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lingvis.printing import print_line
+
 if TYPE_CHECKING:
     from cyclopts import App
 
@@ -30,7 +32,7 @@ def run(app: App, arguments: Sequence[str] | None) -> None:
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except UserError as error:
-        _fail(with_flags(str(error), app, arguments))
+        _fail(*(with_flags(line, app, arguments) for line in error.lines))
     except CycloptsError as error:
         _fail(f"{' '.join(str(error).split())} Try: {app.name[0]} --help")
     except BrokenPipeError:
@@ -44,10 +46,11 @@ def run(app: App, arguments: Sequence[str] | None) -> None:
             raise
         _fail("out of memory; use smaller batches, fewer dimensions or a smaller model")
     except KeyboardInterrupt:
-        print("lingvis: stopped; run the same command again to continue where possible", file=sys.stderr)
+        print_line("lingvis: stopped; run the same command again to continue where possible", stderr=True)
         sys.exit(130)
 
 
-def _fail(sentence: str) -> None:
-    print(f"lingvis: {sentence}", file=sys.stderr)
+def _fail(sentence: str, *problems: str) -> None:
+    for line in (f"lingvis: {sentence}", *problems):
+        print_line(line, stderr=True)
     sys.exit(2)

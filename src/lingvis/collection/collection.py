@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lingvis.arrays import Floats
-from lingvis.collection.binding import check_image_side
+from lingvis.collection.binding import ImageEmbedder, check_image_side
 from lingvis.collection.model import CollectionModel
 from lingvis.collection.query.encoder import QueryEncoder
 from lingvis.collection.query.query import Query, QueryImage, as_texts
@@ -36,6 +36,7 @@ from lingvis.collection.stores.records import (
 from lingvis.collection.writer.indexer import BATCH, Indexer, IndexReport, Spread, watch_folders
 from lingvis.collection.writer.items import picture_id
 from lingvis.errors import UserError, check_list
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.model.embedder import Embedder
 from lingvis.text.translators.contract import Translator
 
@@ -105,6 +106,11 @@ class Collection:
         return self._model.embedder
 
     @property
+    def preprocessing(self) -> Preprocessing:
+        """How pictures are prepared for the model, to decode a picture before a search."""
+        return ImageEmbedder(self._model.embedder).preprocessing
+
+    @property
     def outdated(self) -> bool:
         """Whether the collection has a newer model; captions can then be searched only with the newer one."""
         return self._model.run is None and is_newer(self._model.header, self.store.header)
@@ -115,6 +121,7 @@ class Collection:
         *,
         prune: bool = False,
         rebuild: bool = False,
+        follow_links: bool = False,
         batch_size: int = BATCH,
         spread: Spread | None = None,
     ) -> IndexReport:
@@ -122,12 +129,13 @@ class Collection:
 
         The collection is made if it does not exist. prune: also drop pictures whose files are gone from the folders.
         rebuild: drop everything first and encode it again, which another image side requires. If the model has the same
-        image side and another text side, captions are encoded again. batch_size: pictures that are encoded and
+        image side and another text side, captions are encoded again. follow_links: also add pictures outside the
+        folders that symbolic links in them point to. batch_size: pictures that are encoded and
         stored together. spread: see `Indexer`.
         """
         check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, batch_size=batch_size, spread=spread)
-        report = indexer.run([Path(folder) for folder in folders], prune=prune)
+        report = indexer.run([Path(folder) for folder in folders], prune=prune, follow_links=follow_links)
         self._store = indexer.store
         return report
 
@@ -138,12 +146,14 @@ class Collection:
         report: Callable[[IndexReport], None],
         prune: bool = False,
         rebuild: bool = False,
+        follow_links: bool = False,
         spread: Spread | None = None,
     ) -> None:
         """Add pictures again and again, until Ctrl-C; `report` is called after each pass that changed something."""
         check_list("folders", folders, "folders")
         indexer = self.indexer(rebuild=rebuild, spread=spread)
-        watch_folders(indexer, [Path(folder) for folder in folders], prune=prune, report=report)
+        paths = [Path(folder) for folder in folders]
+        watch_folders(indexer, paths, prune=prune, follow_links=follow_links, report=report)
 
     def indexer(
         self, *, rebuild: bool = False, batch_size: int = BATCH, spread: Spread | None = None
@@ -190,12 +200,12 @@ class Collection:
     ) -> list[Hit]:
         """Return the best pictures for a sentence, for several sentences together, for a picture, or for both.
 
-        image: a path, or a file open for reading; weight: share of the words if there is also a picture; lang: detected
-        by default; translator: search in the model's other languages too; consistency: how their scores are combined
-        (Burns et al. 2020): the mean (CLC-A), which is the score of the mean vector, or learned (CLC-C);
-        k: number of results, after the first `offset`; where: which pictures count, a
-        `lingvis.collection.stores.records.Filter`; captions: compare with the captions of the pictures instead of the
-        pictures; rerank: reorders the first results, for instance by a second model.
+        image: a path, a file open for reading, or a DecodedPicture for `preprocessing`; weight: share of the words if
+        there is also a picture; lang: detected by default; translator: search in the model's other languages too;
+        consistency: how their scores are combined (Burns et al. 2020): the mean (CLC-A), which is the score of the
+        mean vector, or learned (CLC-C); k: number of results, after the first `offset`; where: which pictures count,
+        a `lingvis.collection.stores.records.Filter`; captions: compare with the captions of the pictures instead of
+        the pictures; rerank: reorders the first results, for instance by a second model.
         """
         query = Query(as_texts(text), image, weight, lang, translator)
         check_consistency(consistency, query)

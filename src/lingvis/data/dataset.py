@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import zlib
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,10 +15,13 @@ from lingvis.arrays import Ints
 from lingvis.data.detections import REGIONS, read_detections
 from lingvis.data.rows import SPLITS, Row, TextRow, named_image, parse_row, parse_text_row
 from lingvis.errors import UserError, choices
+from lingvis.files import checksum
+from lingvis.untrusted import byte_lines
 
 CAPTION_FILES = ("captions.jsonl", "captions.jsonl.gz")
 TEXT_ONLY_FILES = ("text-only.jsonl", "text-only.jsonl.gz")
 PROBLEMS_SHOWN = 20
+MOST_PROBLEMS = 10_000  # a file with more is read no further
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Dataset:
         _raise(file, problems)
         if not rows:
             raise UserError(f"{file} is empty; it needs one JSON row per image")
-        return cls(path, rows, hashlib.sha256(file.read_bytes()).hexdigest())
+        return cls(path, rows, checksum(file))
 
     @property
     def images_dir(self) -> Path:
@@ -190,11 +191,10 @@ def _sentences(row: Row, source: Literal["captions", "parallel"]) -> Iterator[tu
 def _raise(file: Path, problems: Sequence[Problem]) -> None:
     """Report all problems of a file at once; do nothing if there are none."""
     if problems:
-        shown = "\n".join(f"  {problem}" for problem in problems[:PROBLEMS_SHOWN])
         more = len(problems) - PROBLEMS_SHOWN
-        rest = f"\n  and {more} more" if more > 0 else ""
+        shown = [*map(str, problems[:PROBLEMS_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
         count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-        raise UserError(f"{file} has {count}; fix these lines and try again:\n{shown}{rest}")
+        raise UserError(f"{file} has {count}; fix these lines and try again:", shown)
 
 
 def captions_file(path: Path) -> Path:
@@ -241,11 +241,14 @@ def read_rows(file: Path, images: set[str] | None) -> tuple[list[Row], list[Prob
 
 def _lines(file: Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:
     """Numbered lines, decoded one by one so that a wrong encoding is reported with its line; blank lines are skipped."""
-    try:
-        raw = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{file} cannot be read: {error}; it may be cut off") from error
-    for number, line in enumerate(raw.split(b"\n"), start=1):
+    lines = byte_lines(file)
+    for number in itertools.count(start=1):
+        try:
+            line = next(lines, None)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{file} cannot be read: {error}; it may be cut off") from error
+        if line is None or len(problems) >= MOST_PROBLEMS:
+            return
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

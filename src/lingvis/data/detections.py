@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lingvis.data.rows import PictureProblem, Region
 from lingvis.errors import UserError
 from lingvis.strict import StrictModel, explain
+from lingvis.untrusted import byte_lines, read_bytes
 
 REGIONS = "regions"  # the folder that features and pseudo captions use by default
 FILE, MANIFEST = "regions.jsonl", "manifest.json"
@@ -70,8 +71,8 @@ def read_detections(folder: Path, images: Sequence[str]) -> dict[str, tuple[Regi
 def read_manifest(folder: Path) -> DetectionsManifest:
     """The manifest of a folder of detections."""
     try:
-        return DetectionsManifest.model_validate_json((folder / MANIFEST).read_bytes())
-    except (OSError, ValidationError) as error:
+        return DetectionsManifest.model_validate_json(read_bytes(folder / MANIFEST))
+    except (OSError, ValueError) as error:
         raise UserError(
             f"{folder / MANIFEST} is missing, damaged or of another version; delete {folder} and detect again"
         ) from error
@@ -82,12 +83,11 @@ def read_regions(file: Path) -> dict[str, tuple[Region, ...]]:
     regions: dict[str, tuple[Region, ...]] = {}
     number = 0
     try:
-        with file.open("rb") as lines:
-            for line in lines:
-                number += 1
-                if line.strip():
-                    row = RegionsRow.model_validate_json(line)
-                    regions[row.image] = row.regions
+        for line in byte_lines(file):
+            number += 1
+            if line.strip():
+                row = RegionsRow.model_validate_json(line)
+                regions[row.image] = row.regions
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}; detect again") from error
     except ValidationError as error:
@@ -95,6 +95,8 @@ def read_regions(file: Path) -> dict[str, tuple[Region, ...]]:
             f"{file}, line {number}: {explain(error.errors()[0])}; a line looks like "
             f'{{"image": "a.jpg", "regions": [{{"label": "dog", "score": 0.9, "box": [x0, y0, x1, y1]}}]}}'
         ) from error
+    except ValueError as error:
+        raise UserError(f"{file} cannot be read: {error}; detect again") from error
     return regions
 
 

@@ -7,6 +7,7 @@ everywhere.
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import functools
 import importlib
@@ -15,7 +16,7 @@ import io
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -23,35 +24,48 @@ from typing import BinaryIO
 import numpy as np
 from PIL import Image, ImageOps
 
+from lingvis.data.picture_limits import (
+    FILE_BYTES,
+    JPEG_START,
+    PIXELS,
+    PictureLimitError,
+    check_jpeg,
+    check_memory,
+    check_pixels,
+)
+from lingvis.files import NOT_REGULAR, open_real_file
+
 HEIC_SUFFIXES = {".heic", ".heif"} if importlib.util.find_spec("pillow_heif") else set()
 # Pillow supports many more, EPS by starting another program. JPEG includes several pictures in one file (MPO).
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
+PLUGINS = ("Jpeg", "Mpo", "Png", "WebP", "Gif", "Bmp", "Tiff", "Avif")
 UNKNOWN_FORMAT = (
     "the file is not a picture of a known format; use JPEG, PNG, WebP, GIF, BMP, TIFF, HEIC or AVIF"
 )
-NOT_REGULAR = "it is not a regular file"
 ORIENTATION_TAG = 0x0112
 THUMBNAIL = 200  # pixels
+PART = 2**17  # pixels that are converted at a time
 
 
 @contextmanager
-def open_image(source: str | Path | BinaryIO) -> Iterator[Image.Image]:
+def open_image(source: str | Path | BinaryIO, *, pixels: int = PIXELS) -> Iterator[Image.Image]:
     """Open a picture without decoding its pixels; source: a path, or a file that is open for reading.
 
-    Raises UnidentifiedImageError if the content is not in one of FORMATS, whatever the file's name, and OSError if the
-    path is not a regular file.
+    Raises UnidentifiedImageError if the content is not in one of FORMATS, whatever the file's name, OSError if the
+    path is not a regular file, and PictureLimitError if the picture has more than `pixels` pixels or is beyond another
+    limit of `lingvis.data.picture_limits`.
     """
     if isinstance(source, str | Path):
-        with _open_regular(source) as file, Image.open(file, formats=_readable_formats()) as image:
+        with _open_regular(source) as file, _open_checked(file, pixels) as image:
             yield image
     else:
-        with Image.open(source, formats=_readable_formats()) as image:
+        with _open_checked(source, pixels) as image:
             yield image
 
 
 def read_regular(path: str | Path, limit: int) -> bytes:
-    """Return the first `limit` bytes of a regular file; raises OSError for anything else."""
-    with _open_regular(path) as file:
+    """Return the first `limit` bytes of a regular file; raises OSError for anything else, also for a link."""
+    with open_real_file(path) as file:
         return file.read(min(os.fstat(file.fileno()).st_size, limit))
 
 
@@ -65,42 +79,91 @@ def decode_upright(image: Image.Image, scale: float = 1.0) -> Image.Image:
     """Decode an opened picture as upright 8-bit RGB.
 
     scale: the required share of its size. A JPEG is decoded at 1/2, 1/4 or 1/8, the smallest that is not below this
-    share; other formats are decoded at full size.
+    share; other formats are decoded at full size. The result has pixels only: no comment, EXIF or profile of the file.
     """
+    full = image.size
     image.draft(None, (math.ceil(image.width * scale), math.ceil(image.height * scale)))
+    check_memory(image, full)
     ImageOps.exif_transpose(image, in_place=True)
-    return to_rgb(image)
+    pixels = to_rgb(image)
+    pixels.info = {}
+    return pixels
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
     """Convert to 8-bit RGB: 16-bit grey is scaled, transparent parts become white."""
     if image.mode == "I" or image.mode.startswith("I;16"):
-        grey = np.clip(np.asarray(image).astype(np.int64) >> 8, 0, 255).astype(np.uint8)
-        return Image.fromarray(grey).convert("RGB")
+        return _convert_in_parts(image, _scale_grey)
     if image.has_transparency_data:
-        ground = Image.new("RGBA", image.size, "white")
-        ground.alpha_composite(image.convert("RGBA"))
-        return ground.convert("RGB")
+        return _convert_in_parts(image, _on_white)
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def decode_within(image: Image.Image, side: int) -> Image.Image:
-    """Decode as upright RGB of at most `side` x `side` pixels, for display."""
-    pixels = decode_upright(image, side / max(image.size)).copy()
-    pixels.thumbnail((side, side))
-    return pixels
+def _convert_in_parts(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
+    """Convert some rows at a time, so that no second copy of all pixels is needed."""
+    rgb = Image.new("RGB", image.size)
+    columns = min(image.width, PART)
+    rows = PART // columns
+    for top in range(0, image.height, rows):
+        for left in range(0, image.width, columns):
+            right, bottom = min(image.width, left + columns), min(image.height, top + rows)
+            rgb.paste(convert(image.crop((left, top, right, bottom))), (left, top))
+    return rgb
+
+
+def _scale_grey(image: Image.Image) -> Image.Image:
+    grey = np.clip(np.asarray(image).astype(np.int64) >> 8, 0, 255).astype(np.uint8)
+    return Image.fromarray(grey)
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    ground = Image.new("RGBA", image.size, "white")
+    ground.alpha_composite(image.convert("RGBA"))
+    return ground.convert("RGB")
+
+
+def encode_jpeg(pixels: Image.Image, side: int, *, quality: int) -> bytes:
+    """Return a JPEG of at most `side` x `side` pixels, without comments or other metadata."""
+    small = pixels.copy()
+    small.thumbnail((side, side))
+    small.info = {}
+    out = io.BytesIO()
+    small.save(out, "JPEG", quality=quality)
+    return out.getvalue()
 
 
 def thumbnail_uri(path: Path) -> str | None:
     """Return a thumbnail as a data URI, for a page that needs no other file; None if the picture cannot be read."""
     try:
         with open_image(path) as image:
-            small = decode_within(image, THUMBNAIL)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            small = encode_jpeg(decode_upright(image, THUMBNAIL / max(image.size)), THUMBNAIL, quality=80)
+    except (OSError, ValueError, SyntaxError):
         return None
-    data = io.BytesIO()
-    small.save(data, format="JPEG", quality=80)
-    return f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode('ascii')}"
+    return f"data:image/jpeg;base64,{base64.b64encode(small).decode('ascii')}"
+
+
+@contextmanager
+def _open_checked(file: BinaryIO, pixels: int) -> Iterator[Image.Image]:
+    buffered = _check_scans(file)
+    try:
+        with Image.open(file, formats=readable_formats()) as image:
+            check_pixels(image, pixels)
+            if image.format not in ("JPEG", "MPO"):  # those are checked when their reduction is known
+                check_memory(image, image.size)
+            elif buffered:
+                image.info["progressive"] = 1  # Pillow sets it for one of the two kinds that are buffered
+            yield image
+    except Image.DecompressionBombError as error:
+        raise PictureLimitError(f"it has more than {pixels:,} pixels; make it smaller") from error
+
+
+def _check_scans(file: BinaryIO) -> bool:
+    """Check the scans of a JPEG; returns whether its decoder buffers the whole picture, False for other formats."""
+    is_jpeg = file.read(len(JPEG_START)) == JPEG_START
+    file.seek(0)
+    buffered = is_jpeg and check_jpeg(file.read(FILE_BYTES))
+    file.seek(0)
+    return buffered
 
 
 @contextmanager
@@ -117,8 +180,11 @@ def _open_regular(path: str | Path) -> Iterator[BinaryIO]:
 
 
 @functools.cache
-def _readable_formats() -> list[str]:
+def readable_formats() -> list[str]:
+    """Load the readers of Pillow for FORMATS; returns the formats that have one."""
     if HEIC_SUFFIXES:
         importlib.import_module("pillow_heif").register_heif_opener()
-    Image.init()
+    for name in PLUGINS:  # all of Pillow's would double the time to start a decoder process
+        with contextlib.suppress(ImportError):
+            importlib.import_module(f"PIL.{name}ImagePlugin")
     return [name for name in FORMATS if name in Image.OPEN]

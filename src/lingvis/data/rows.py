@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from lingvis.strict import StrictModel, explain
+from lingvis.untrusted import parse_json
 
 SPLITS = ("train", "val", "test")
 Split = Literal["train", "val", "test"]
@@ -38,7 +39,7 @@ def _box(box: tuple[float, float, float, float]) -> tuple[float, float, float, f
 
 def _relative(name: str) -> str:
     # One spelling per picture: "./a.jpg" and "b//a.jpg" would escape the check for duplicates.
-    if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name:
+    if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name or "\0" in name:
         raise ValueError(f"bad image name {name!r}, use a path relative to images/ with / between folders")
     return name
 
@@ -107,12 +108,12 @@ def parse_text_row(line: str) -> tuple[TextRow | None, list[str]]:
 
 def _parse(line: str, kind: type[AnyRow]) -> tuple[AnyRow | None, list[str]]:
     try:
-        value = json.loads(line)
+        value = parse_json(line)
     except json.JSONDecodeError as error:
         return None, [f"bad JSON: {error.msg} at column {error.colno}"]
-    except RecursionError:
-        return None, ["bad JSON: too many nested brackets"]
-    except ValueError:
+    except ValueError as error:
+        if "nested" in str(error):
+            return None, [f"bad JSON: {error}"]
         return None, ["bad JSON: a number with too many digits"]
     if not isinstance(value, dict):
         first = next(iter(kind.model_fields))
@@ -126,8 +127,8 @@ def _parse(line: str, kind: type[AnyRow]) -> tuple[AnyRow | None, list[str]]:
 def named_image(line: str) -> str | None:
     """The image of an invalid line, or None if it cannot be read."""
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = parse_json(line)
+    except ValueError:
         return None
     image = value.get("image") if isinstance(value, dict) else None
     return image if isinstance(image, str) else None

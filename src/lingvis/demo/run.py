@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from lingvis.evaluation.run import evaluate
 from lingvis.features.extract import extract
 from lingvis.hardware import describe_hardware
 from lingvis.model.folder import CHECKPOINT, is_model_folder
+from lingvis.printing import print_line
 from lingvis.training.run import train
 from lingvis.training.validate import load_recipe
 
@@ -91,8 +91,8 @@ def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None, check:
 @contextlib.contextmanager
 def _step(name: str, seconds: dict[str, float]) -> Iterator[None]:
     """Print the name of a step, and record how long it took."""
-    print(f"demo: {name} ...", file=sys.stderr, flush=True)
+    print_line(f"demo: {name} ...", stderr=True)
     start = time.monotonic()
     yield
     seconds[name] = round(time.monotonic() - start, 1)
-    print(f"demo: {name} done in {seconds[name]:.0f} s", file=sys.stderr, flush=True)
+    print_line(f"demo: {name} done in {seconds[name]:.0f} s", stderr=True)

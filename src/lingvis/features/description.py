@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, PositiveInt
+from pathlib import Path
+from typing import Annotated
 
-from lingvis.features.backbones import Preprocessing
+from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt
+
 from lingvis.features.encode import POOLED, Kind, RegionMode
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.store import FeatureStore
+
+
+def _folder_name(name: str) -> str:
+    if Path(name).name != name:
+        raise ValueError(f"{name!r} is not the name of a folder")
+    return name
 
 
 class Features(BaseModel):
     """How the vectors of a store were made; name: the folder of the store."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str
+    name: Annotated[str, AfterValidator(_folder_name)]
     backbone: str
     kind: Kind
     regions: RegionMode | None

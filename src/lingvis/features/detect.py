@@ -24,14 +24,16 @@ from lingvis.data.detections import (
 )
 from lingvis.data.rows import PictureProblem, Region
 from lingvis.errors import UserError
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.detectors.contract import Detector, DetectorPicture, load_detector
 from lingvis.features.detectors.pixels import scaled_picture
 from lingvis.features.extract import digest
-from lingvis.features.partial import exclusive
+from lingvis.features.partial import one_extraction
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.prefetch import prefetch
 from lingvis.files import atomic_folder, write_text
 from lingvis.progress import ProgressBar
+from lingvis.untrusted import parse_json
 
 
 def detect(
@@ -56,7 +58,7 @@ def detect(
     _check(dataset, score=score, most=most, batch_size=batch_size, name=name)
     target = dataset.detections_dir / name
     images = [row.image for row in dataset.rows]
-    with exclusive(target):
+    with one_extraction(target):
         if isinstance(detector, str):
             file = Path(labels) if labels is not None else None
             detector = load_detector(detector, labels=file, images=images)
@@ -114,19 +116,20 @@ def _detect_batches(
     dataset: Dataset, detector: Detector, images: Sequence[str], batch_size: int
 ) -> Iterator[list[tuple[str, list[Region] | BrokenPicture]]]:
     """Batches of images with their regions; files are read on all cores while the detector runs."""
-    read = partial(_look, dataset.images_dir, detector.side)
-    for batch in prefetch(read, images, batch_size=batch_size):
-        readable = [picture for _, picture in batch if isinstance(picture, DetectorPicture)]
-        regions = iter(detector.detect(readable) if readable else [])
-        yield [
-            (image, picture if isinstance(picture, BrokenPicture) else next(regions))
-            for image, picture in batch
-        ]
+    with DecoderPool() as decoders:
+        read = partial(_look, dataset.images_dir, detector.side, decoders)
+        for batch in prefetch(read, images, batch_size=batch_size):
+            readable = [picture for _, picture in batch if isinstance(picture, DetectorPicture)]
+            regions = iter(detector.detect(readable) if readable else [])
+            yield [
+                (image, picture if isinstance(picture, BrokenPicture) else next(regions))
+                for image, picture in batch
+            ]
 
 
-def _look(folder: Path, side: int, image: str) -> DetectorPicture | BrokenPicture:
+def _look(folder: Path, side: int, decoders: DecoderPool, image: str) -> DetectorPicture | BrokenPicture:
     try:
-        return scaled_picture(folder / image, image, side)
+        return scaled_picture(folder / image, image, side, decoders.decode)
     except BrokenPicture as broken:
         return broken
 
@@ -156,7 +159,7 @@ def _resume(log: Path, first: str, images: Sequence[str]) -> list[str]:
 
 def _image_of(line: str) -> Any:
     try:
-        value = json.loads(line)
+        value = parse_json(line)
     except ValueError:
         return None
     return value.get("image") if isinstance(value, dict) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
@@ -17,9 +18,11 @@ from torch import Tensor
 from lingvis.arrays import Floats, StoredValues
 from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
-from lingvis.features.backbones.contract import Backbone, BackboneInput, Preprocessing
-from lingvis.features.pictures import BrokenPicture, DecodedPicture, decode
+from lingvis.features.backbones.contract import Backbone, BackboneInput
+from lingvis.features.decoding.content import Decode, DecodeRequest, ViewRequest, decode_content, decode_file
+from lingvis.features.pictures import BrokenPicture, DecodedPicture
 from lingvis.features.prefetch import prefetch
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.regions import coverage
 
 Kind = Literal["global", "grid", "region", "pixels"]
@@ -85,19 +88,30 @@ class PictureEncoder:
         return self.backbone.preprocessing
 
     def batches(
-        self, files: Sequence[PictureFile], *, batch_size: int, threads: int | None = None
+        self,
+        files: Sequence[PictureFile],
+        *,
+        batch_size: int,
+        threads: int | None = None,
+        decode: Decode = decode_content,
     ) -> Iterator[list[FeatureSet | BrokenPicture]]:
-        """The vectors of the pictures in order, `batch_size` at a time; the error for a picture that cannot be read."""
-        for batch in prefetch(self._decode, files, batch_size=batch_size, threads=threads):
+        """The vectors of the pictures in order, `batch_size` at a time; the error for a picture that cannot be read.
+
+        decode: in this process by default; `DecoderPool.decode` for pictures of strangers.
+        """
+        for batch in prefetch(partial(self._decode, decode), files, batch_size=batch_size, threads=threads):
             results = [result for _, result in batch]
             readable = [result for result in results if isinstance(result, DecodedPicture)]
             encoded = iter(self.encode(readable, batch_size) if readable else [])
             yield [next(encoded) if isinstance(result, DecodedPicture) else result for result in results]
 
-    def _decode(self, file: PictureFile) -> DecodedPicture | BrokenPicture:
+    def _decode(self, decode: Decode, file: PictureFile) -> DecodedPicture | BrokenPicture:
         boxes = file.boxes if self.kind == "region" else ()
+        request = DecodeRequest(views=ViewRequest(self.preprocessing, boxes, crops=self.regions == "crop"))
         try:
-            return decode(file.path, boxes, self.preprocessing, crops=self.regions == "crop")
+            views = decode_file(file.path, request, decode).views
+            assert views is not None  # requested
+            return views
         except BrokenPicture as broken:
             return broken
 

@@ -13,12 +13,14 @@ from typing import Protocol
 from lingvis.data.dataset import Dataset
 from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
-from lingvis.features.backbones import Backbone, Preprocessing, load_backbone
+from lingvis.features.backbones import Backbone, load_backbone
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile, check_kind
 from lingvis.features.manifest import FeatureOrigin
 from lingvis.features.names import store_name
-from lingvis.features.partial import PartialStore, exclusive
+from lingvis.features.partial import PartialStore, one_extraction
 from lingvis.features.pictures import BrokenPicture
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.store import FeatureStore
 from lingvis.progress import ProgressBar
 
@@ -26,7 +28,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class FeatureEncoder(Protocol):
-    """Turns pictures into vectors: a PictureEncoder, or an object that spreads the work over a cluster."""
+    """Turns pictures into vectors, on this machine or on a cluster."""
 
     @property
     def dim(self) -> int: ...
@@ -39,6 +41,22 @@ class FeatureEncoder(Protocol):
     ) -> Iterator[list[FeatureSet | BrokenPicture]]:
         """The vectors of the pictures in order, batch by batch."""
         ...
+
+
+class LocalEncoder:
+    """A PictureEncoder whose pictures are decoded by decoder processes."""
+
+    def __init__(self, encoder: PictureEncoder, decoders: DecoderPool, *, threads: int | None = None) -> None:
+        self.dim, self.preprocessing = encoder.dim, encoder.preprocessing
+        self._encoder, self._decoders, self._threads = encoder, decoders, threads
+
+    def batches(
+        self, files: Sequence[PictureFile], *, batch_size: int
+    ) -> Iterator[list[FeatureSet | BrokenPicture]]:
+        """The vectors of the pictures in order, batch by batch."""
+        return self._encoder.batches(
+            files, batch_size=batch_size, threads=self._threads, decode=self._decoders.decode
+        )
 
 
 def extract(
@@ -91,7 +109,7 @@ def extract(
         regions=region_mode,
         pictures=digest(dataset, boxes=kind == "region"),
     )
-    with _reported_disk_space(target), exclusive(target):
+    with _reported_disk_space(target), one_extraction(target):
         if target.exists():
             stored = FeatureStore.open(target)
             if stored.manifest.origin == origin:
@@ -99,14 +117,15 @@ def extract(
             _check_replaceable(stored, origin)
         network = load_backbone(backbone, device=device) if isinstance(backbone, str) else backbone
         encoder = PictureEncoder(network, kind=kind, regions=regions)
-        _fill(
-            dataset,
-            spread(encoder) if spread else encoder,
-            target,
-            origin,
-            skip_broken=skip_broken,
-            batch_size=batch_size,
-        )
+        with DecoderPool() as decoders:
+            _fill(
+                dataset,
+                spread(encoder) if spread else LocalEncoder(encoder, decoders),
+                target,
+                origin,
+                skip_broken=skip_broken,
+                batch_size=batch_size,
+            )
     return FeatureStore.open(target)
 
 

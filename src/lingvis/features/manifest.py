@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 
 import lingvis
 from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import Preprocessing
 from lingvis.features.encode import Kind, RegionMode
 from lingvis.features.names import command_for
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.files import checksum, sync, write_json
 from lingvis.strict import StrictModel, explain
+from lingvis.untrusted import read_bytes
 
 MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
     "manifest.json",
@@ -25,6 +26,12 @@ MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
     "boxes.npy",
     "names.json",
 )
+
+
+def _file_of_store(name: str) -> str:
+    if name not in (VALUES, OFFSETS, BOXES, NAMES):
+        raise ValueError(f"a store has no file {name!r}")
+    return name
 
 
 class FeatureOrigin(StrictModel):
@@ -50,7 +57,7 @@ class FeatureManifest(StrictModel):
     pictures: int
     vectors: int
     broken: tuple[PictureProblem, ...]
-    checksums: dict[str, str]
+    checksums: dict[Annotated[str, AfterValidator(_file_of_store)], str]
 
     @property
     def dtype(self) -> str:
@@ -76,10 +83,11 @@ def read_manifest(folder: Path) -> FeatureManifest:
             f"no feature store at {folder} (folders are named BACKBONE-KIND); make it with: {command_for(folder)}"
         )
     try:
-        return FeatureManifest.model_validate_json(file.read_bytes())
-    except ValidationError as error:
+        return FeatureManifest.model_validate_json(read_bytes(file))
+    except ValueError as error:
+        reason = explain(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
         raise UserError(
-            f"{file} is damaged or of another version ({explain(error.errors()[0])}); "
+            f"{file} is damaged or of another version ({reason}); "
             f"delete {folder} and extract or import the features again"
         ) from error
 

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import shutil
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
+from pydantic import PositiveInt
 
 from lingvis.data.rows import PictureProblem
-from lingvis.errors import UserError
-from lingvis.features.backbones.contract import Preprocessing
 from lingvis.features.encode import FeatureSet
 from lingvis.features.manifest import BOXES, VALUES, FeatureOrigin, seal, value_type
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.vector_file import VectorFile
 from lingvis.files import replace_folder, write_text
+from lingvis.lock import exclusive
+from lingvis.strict import StrictModel
+from lingvis.untrusted import parse_json, read_bytes
 
 PROGRESS = "progress.jsonl"
+
+
+class BatchRecord(StrictModel):
+    """A line of progress.jsonl."""
+
+    first: int
+    sizes: tuple[PositiveInt, ...]
+    broken: tuple[PictureProblem, ...]
+    crc: int
 
 
 class PartialStore:
@@ -67,17 +78,19 @@ class PartialStore:
     def _replay(self, line: str) -> bool:
         """Count a recorded batch if its bytes reached the disk; otherwise no later batch matches either."""
         try:
-            batch = json.loads(line)
+            batch = BatchRecord.model_validate(parse_json(line))
         except ValueError:
             return False
         start = sum(self.sizes)
-        stop = start + sum(batch["sizes"])
+        stop = start + sum(batch.sizes)
+        if any(stop > file.rows for file in self._files):
+            return False
         crc = 0
         for file in self._files:
             crc = zlib.crc32(file.read(start, stop), crc)
-        if crc != batch["crc"] or batch["first"] != self.done:
+        if crc != batch.crc or batch.first != self.done:
             return False
-        self._count(batch["sizes"], [PictureProblem(**entry) for entry in batch["broken"]])
+        self._count(batch.sizes, batch.broken)
         return True
 
     def _count(self, sizes: Sequence[int], broken: Sequence[PictureProblem]) -> None:
@@ -132,23 +145,15 @@ class PartialStore:
 
 def _read(log: Path) -> tuple[str, list[str]]:
     """The first line and the complete lines after it; a line without line feed was cut off by a kill."""
-    if not log.is_file():
+    try:
+        lines = read_bytes(log).decode("utf-8").split("\n")[:-1]
+    except (FileNotFoundError, ValueError):  # nothing to resume
         return "", []
-    lines = log.read_text(encoding="utf-8").split("\n")[:-1]
     return (lines[0], lines[1:]) if lines else ("", [])
 
 
-@contextlib.contextmanager
-def exclusive(target: Path) -> Iterator[None]:
+def one_extraction(target: Path) -> AbstractContextManager[None]:
     """Hold the lock of `target`; raises if another process holds it. A kill releases it."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(target.parent / f".{target.name}.lock", os.O_CREAT | os.O_RDWR)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError as error:
-        raise UserError(
-            f"another process is extracting {target}; wait for it or choose another name"
-        ) from error
-    finally:
-        os.close(handle)
+    busy = f"another process is extracting {target}; wait for it or choose another name"
+    return exclusive(target.parent / f".{target.name}.lock", busy)

@@ -6,15 +6,19 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from lingvis.data.images import UNKNOWN_FORMAT, decode_upright, open_image, upright_size
-from lingvis.data.rows import Box
-from lingvis.features.backbones.contract import Preprocessing
+from lingvis.data.picture_limits import PictureLimitError
+from lingvis.features.preprocessing import Preprocessing
+from lingvis.printing import printable
+
+if TYPE_CHECKING:
+    from lingvis.data.rows import Box
 
 RESAMPLING = {
     "nearest": Image.Resampling.NEAREST,
@@ -30,17 +34,29 @@ class BrokenPicture(Exception):
     """A picture that cannot be used; the message is the reason."""
 
 
+class UnknownFormat(BrokenPicture):
+    """A file that is not a picture."""
+
+
+class CostlyPicture(BrokenPicture):
+    """A picture that needs more time or memory than is allowed."""
+
+
+BROKEN = {kind.__name__: kind for kind in (BrokenPicture, UnknownFormat, CostlyPicture)}
+
+
 @dataclass(frozen=True, slots=True)
 class DecodedPicture:
     """The views of one picture.
 
     pixels: uint8 [views, size, size, 3]; boxes: float32 [regions, 4] in pixels of the upright picture, clipped
-    to it; fractions: the same as shares of its width and height.
+    to it; fractions: the same as shares of its width and height; preprocessing: the views are made for it.
     """
 
     pixels: NDArray[np.uint8]
     boxes: NDArray[np.float32]
     fractions: NDArray[np.float64]
+    preprocessing: Preprocessing
 
 
 def decode(
@@ -56,7 +72,7 @@ def decode(
     except BrokenPicture:
         raise
     except Exception as error:  # Pillow's readers raise nearly anything on a damaged file
-        raise BrokenPicture(reason_of(source if isinstance(source, Path) else None, error)) from error
+        raise broken_picture(error, source if isinstance(source, Path) else None) from error
 
 
 def cut_views(
@@ -71,7 +87,7 @@ def cut_views(
     ratio = np.array([pixels.width / width, pixels.height / height] * 2)
     squares = [_square_of(pixels, cut * ratio, preprocessing) for cut in cuts]
     fractions = kept / np.array([width, height, width, height])
-    return DecodedPicture(np.stack(squares), kept.astype(np.float32), fractions), pixels
+    return DecodedPicture(np.stack(squares), kept.astype(np.float32), fractions, preprocessing), pixels
 
 
 def _clip(boxes: Sequence[Box], width: int, height: int) -> NDArray[np.float64]:
@@ -109,19 +125,22 @@ def _square_of(
     return np.asarray(image.resize(side, resample, box=(x0, y0, x1, y1), reducing_gap=REDUCING_GAP))
 
 
-def reason_of(path: Path | None, error: Exception) -> str:
-    """The reason why a picture cannot be used, in a few words; path: None if it is not a file in a folder."""
+def broken_picture(error: Exception, path: Path | None = None) -> BrokenPicture:
+    """Return the reason why a picture cannot be used, in a few words; path: None if it is not a file in a folder."""
     if path is not None:
         try:
             status = path.stat()
         except (FileNotFoundError, NotADirectoryError):
-            return "there is no such file"
+            return BrokenPicture("there is no such file")
         except OSError as unseen:
-            return unseen.strerror or str(unseen)
+            return BrokenPicture(unseen.strerror or str(unseen))
         if not stat.S_ISREG(status.st_mode):
-            return "there is no such file"
+            return BrokenPicture("there is no such file")
         if status.st_size == 0:
-            return "the file is empty"
+            return BrokenPicture("the file is empty")
     if isinstance(error, UnidentifiedImageError):
-        return UNKNOWN_FORMAT
-    return str(error) or type(error).__name__
+        return UnknownFormat(UNKNOWN_FORMAT)
+    if isinstance(error, PictureLimitError):
+        return CostlyPicture(str(error))
+    # Libraries end sentences with a newline, and quote bytes of the file.
+    return BrokenPicture(printable(str(error).strip()) or type(error).__name__)

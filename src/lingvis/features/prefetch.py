@@ -31,4 +31,4 @@ def prefetch(
         while waiting:
             yield [(value, future.result()) for value, future in waiting.popleft()]
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)  # a slow file must not delay Ctrl-C

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +28,7 @@ from lingvis.features.manifest import (
 from lingvis.features.vector_file import VectorFile
 from lingvis.files import atomic_folder, checksum
 from lingvis.progress import note
+from lingvis.untrusted import check_regular, read_json
 
 NAMES_SHOWN = 5
 
@@ -54,7 +54,7 @@ class FeatureStore:
         path = Path(path)
         manifest = read_manifest(path)
         try:
-            names = json.loads((path / NAMES).read_text(encoding="utf-8"))
+            names = _names(read_json(path / NAMES))
             offsets = np.array(_map(path / OFFSETS))
             values = _map(path / VALUES)
             boxes = _map(path / BOXES) if BOXES in manifest.checksums else None
@@ -186,8 +186,24 @@ def _add(files: dict[str, VectorFile], path: Path, rows: NDArray[Any], dtype: An
     file.append(stored)
 
 
+def _names(value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ValueError(f"{NAMES} is not a list of names")
+    return value
+
+
 def _map(path: Path) -> Any:
-    array = np.load(path, mmap_mode="r")
+    check_regular(path)
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:  # numpy evaluates the header, so a damaged one can raise nearly anything
+        raise ValueError(
+            f"{path.name} is not a complete array ({next(iter(str(error).splitlines()), '')})"
+        ) from error
+    if not isinstance(array, np.memmap):
+        raise ValueError(f"{path.name} is not one array")
     if path.stat().st_size != array.offset + array.nbytes:
         raise ValueError(f"{path.name} is longer than its header states")
     return array

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from lingvis.data.rows import Language
 from lingvis.errors import UserError
 from lingvis.files import write_json
+from lingvis.model.allocation import AllocationLimit
 from lingvis.model.build import make_part
 from lingvis.model.dual_encoder import TextSide
 from lingvis.model.folder import CONFIG, read_tensors, report_damage, write_tensors
@@ -28,6 +29,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
 from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch
+from lingvis.untrusted import read_json
 
 ADDED, WEIGHTS = "added", "words.safetensors"
 
@@ -97,9 +99,9 @@ class AddedLanguage:
         )
 
 
-def make_words(part: Part, vocabulary: Vocabulary) -> WordPart:
-    """A word part with its initial weights."""
-    return make_part(WORDS, part, vocabulary=vocabulary)
+def make_words(part: Part, vocabulary: Vocabulary, folder: Path | None = None) -> WordPart:
+    """A word part with its initial weights; folder: of the added language, if it is loaded."""
+    return make_part(WORDS, part, vocabulary=vocabulary, folder=folder)
 
 
 def write_added(run: Path, language: AddedLanguage) -> None:
@@ -107,6 +109,7 @@ def write_added(run: Path, language: AddedLanguage) -> None:
     folder = run / ADDED / language.config.lang
     folder.mkdir(parents=True)
     language.tokenizer.save(folder)
+    language.branch.words.save(folder)
     write_tensors(folder / WEIGHTS, language.branch.words.state_dict())
     write_added_config(run, language.config)
 
@@ -120,7 +123,7 @@ def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -
     """Read RUN/added/LANG; languages: of the model's training, in the order of their numbers."""
     folder = run / ADDED / lang
     with report_damage(str(folder / CONFIG)):
-        config = AddedConfig.model_validate_json((folder / CONFIG).read_text(encoding="utf-8"))
+        config = AddedConfig.model_validate(read_json(folder / CONFIG))
         values = config.model_dump()
         problems = part_problems("tokenizer", values, TOKENIZERS, provided=PROVIDED)
         problems += part_problems("words", values, WORDS, provided=PROVIDED)
@@ -133,12 +136,13 @@ def read_added(run: Path, lang: str, text: TextSide, languages: Sequence[str]) -
         tokenizer = TOKENIZERS.get(config.tokenizer.name)(**config.tokenizer.options)
     with report_damage(f"the tokenizer in {folder}"):
         tokenizer.load(folder)
-    with report_damage(str(folder / CONFIG)):
-        words = make_words(config.words, tokenizer.vocabulary)
+    tensors = read_tensors(folder, WEIGHTS)
+    with report_damage(str(folder / CONFIG)), AllocationLimit(tensors):
+        words = make_words(config.words, tokenizer.vocabulary, folder)
         if words.dim != text.words.dim:
             raise ValueError(f"its words have {words.dim} dimensions, the model's {text.words.dim}")
     try:
-        words.load_state_dict(read_tensors(folder, WEIGHTS), strict=True)
+        words.load_state_dict(tensors, strict=True)
     except RuntimeError as error:
         raise UserError(
             f"{folder / WEIGHTS} does not fit the {CONFIG} beside it: {str(error).splitlines()[-1].strip()}"

@@ -19,6 +19,7 @@ from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, encode_pictures
 from lingvis.image.table import FeatureTable
 from lingvis.model.added_language import AddedLanguage, read_added
+from lingvis.model.allocation import AllocationLimit
 from lingvis.model.build import build_model, build_tokenizer, model_problems
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.folder import CONFIG, ModelConfig, read_tensors, report_damage
@@ -63,7 +64,8 @@ class Embedder:
             tokenizer = build_tokenizer(config.model)
         with report_damage(f"the tokenizer in {run}"):
             tokenizer.load(run)
-        with report_damage(str(run / CONFIG)):
+        tensors = read_tensors(run)
+        with report_damage(str(run / CONFIG)), AllocationLimit(tensors):
             model = build_model(
                 config.model,
                 feature_dim=config.features.dim,
@@ -73,7 +75,7 @@ class Embedder:
                 folder=run,
             )
         try:
-            model.load_state_dict(read_tensors(run), strict=True)
+            model.load_state_dict(tensors, strict=True)
         except RuntimeError as error:
             raise UserError(
                 f"the weights in {run} do not fit its config.json: {str(error).splitlines()[-1].strip()}"
@@ -128,7 +130,7 @@ class Embedder:
             assert self.features.preprocessing is not None
             self._backbone = BackboneInput(self.features.backbone, self.features.preprocessing)
         if self._backbone is None:
-            backbone = load_backbone(self.features.backbone, device=str(self.device))
+            backbone = load_backbone(self.features.backbone, device=str(self.device), fetch=False)
             encoder = PictureEncoder(backbone, kind=self.features.kind, regions=self.features.region_mode)
             if self.features.preprocessing not in (None, encoder.preprocessing):
                 raise UserError(

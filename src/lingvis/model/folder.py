@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -22,6 +22,7 @@ from lingvis.model.dual_encoder import DualEncoder
 from lingvis.recipes.schema import ModelRecipe
 from lingvis.strict import explain
 from lingvis.text.tokenizers.base import Tokenizer
+from lingvis.untrusted import check_regular, read_json
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of a model whose training is not finished
@@ -80,7 +81,7 @@ class ModelConfig(BaseModel):
         """Read the configuration of a model folder of this format or an earlier one."""
         file = _find_config(folder)
         with report_damage(str(file)):
-            values = json.loads(file.read_text(encoding="utf-8"))
+            values = read_json(file)
             if not isinstance(values, dict):
                 raise ValueError(f"expected an object, got {type(values).__name__}")
             version = values.get("format")
@@ -129,13 +130,28 @@ def write_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
-    """The weights in a safetensors file of a model folder."""
+    """The weights in a safetensors file of a model folder; raises if one is not finite."""
     try:
-        return load_file(folder / name)
-    except (OSError, SafetensorError) as error:
+        check_regular(folder / name)
+        tensors = load_file(folder / name)
+    except (OSError, ValueError, SafetensorError) as error:
         raise UserError(
             f"{folder / name} cannot be read ({error}); restore the file or train again"
         ) from error
+    for weight, tensor in tensors.items():
+        if not is_finite(tensor):
+            raise UserError(
+                f"{folder / name} is damaged ({weight} has a value that is not a finite number); restore the file or "
+                "train again"
+            )
+    return tensors
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Whether a tensor has neither NaN nor infinity."""
+    if not tensor.is_floating_point() or not tensor.numel():
+        return True
+    return bool(torch.isfinite(torch.stack(torch.aminmax(tensor.float()))).all())
 
 
 @contextlib.contextmanager
@@ -143,13 +159,15 @@ def report_damage(what: str) -> Iterator[None]:
     """Report errors caused by a damaged file as a UserError of one sentence."""
     try:
         yield
-    except (KeyError, ValueError, TypeError, AttributeError, OSError) as error:
+    except (UserError, MemoryError, RuntimeError):
+        raise
+    except Exception as error:  # a library that is given wrong values can raise nearly anything
         if isinstance(error, ValidationError):
             problem = explain(error.errors()[0])
         elif isinstance(error, KeyError):
             problem = f"{error} is missing"
         else:
-            problem = str(error).splitlines()[0]
+            problem = next(iter(str(error).splitlines()), type(error).__name__)
         raise UserError(f"{what} is damaged ({problem}); restore the file or train again") from error
 
 

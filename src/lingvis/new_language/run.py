@@ -19,6 +19,7 @@ from lingvis.errors import UserError, choices
 from lingvis.features.store import without_broken
 from lingvis.files import atomic_folder, write_text
 from lingvis.hardware import processor_name
+from lingvis.lock import one_writer
 from lingvis.model.added_language import AddedLanguage, write_added, write_added_config
 from lingvis.model.card import added_section
 from lingvis.model.embedder import Embedder
@@ -82,7 +83,8 @@ def add_language(
     )
     best = best_outcome(outcomes)
     assert best.language is not None
-    with atomic_folder(target) as folder:
+    with one_writer(target), atomic_folder(target) as folder:
+        _check_folders(source, lang, target)  # again: another process may have made it meanwhile
         extended = _write_model(
             source, folder, config, best.language, name=target.resolve().name, like=embedder
         )

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import Preprocessing
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile
 from lingvis.features.pictures import BrokenPicture
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.ray.cluster import Cluster
 from lingvis.ray.files import WorkerReply, each_batch, reply
 from lingvis.ray.pool import WorkerPool
@@ -61,8 +62,12 @@ class BackboneLoader:
                 "packages on all machines of the cluster"
             )
 
+        decoders = DecoderPool()
+
         def work(files: list[PictureFile], batch_size: int) -> WorkerReply[Any]:
-            (results,) = encoder.batches(files, batch_size=batch_size, threads=threads)
+            (results,) = encoder.batches(
+                files, batch_size=batch_size, threads=threads, decode=decoders.decode
+            )
             return reply([str(file.path) for file in files], results)
 
         return work

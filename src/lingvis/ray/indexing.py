@@ -49,6 +49,7 @@ class ModelLoader:
         import torch
 
         from lingvis.collection.binding import ImageEmbedder, describe
+        from lingvis.features.decoding.pool import DecoderPool
         from lingvis.model.embedder import Embedder
 
         torch.set_num_threads(threads)
@@ -63,7 +64,7 @@ class ModelLoader:
             raise UserError(
                 f"the model at {run} on {host} differs from the one on this machine; copy it there"
             )
-        workers = LocalWorkers(ImageEmbedder(embedder), threads=threads)
+        workers = LocalWorkers(ImageEmbedder(embedder), threads=threads, decoders=DecoderPool())
 
         def work(files: list[ScannedFile], seen: HashSet) -> WorkerReply[Outcome]:
             (batch,) = workers.batches(files, batch_size=len(files), seen=seen)

@@ -31,7 +31,7 @@ def parse_recipe(
     """
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"{origin} is not valid TOML: {error}") from error
     # Names of parts first, then their options, whatever the order of the overrides.
     for override in sorted(overrides, key=lambda text: not text.partition("=")[0].strip().endswith(".name")):
@@ -46,8 +46,7 @@ def parse_recipe(
     if len(problems) == 1:
         raise UserError(f"{origin}: {problems[0]}")
     if problems:
-        listed = "\n".join(f"  {problem}" for problem in problems)
-        raise UserError(f"{origin} has {len(problems)} problems:\n{listed}")
+        raise UserError(f"{origin} has {len(problems)} problems:", problems)
     return recipe
 
 
@@ -69,7 +68,7 @@ def _apply(values: dict[str, Any], override: str) -> None:
         )
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         value = text.strip()
     target = values
     for name in path[:-1]:

@@ -52,7 +52,7 @@ def create_app(collection: Collection, settings: ServerSettings = DEFAULTS) -> F
     add_page(app)
     add_error_handlers(app)
     # Requests pass the middleware that was added last first.
-    app.add_middleware(Gate, hosts=settings.hosts, requests=settings.requests)
+    app.add_middleware(Gate, access=server.access, hosts=settings.hosts, requests=settings.requests)
     app.add_middleware(ErrorMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=server.metrics)
     app.add_middleware(SecurityHeaders)

@@ -6,7 +6,7 @@ import io
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 from PIL import Image
 from starlette.exceptions import HTTPException
@@ -15,6 +15,8 @@ from lingvis.collection.collection import Collection
 from lingvis.collection.rebuilds import LiveCollection, RebuiltError, UnavailableError
 from lingvis.collection.stores.records import Hit, PictureInfo, Statistics
 from lingvis.errors import UserError
+from lingvis.features.pictures import DecodedPicture
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.serve.answers import QueryAnswer
 from lingvis.serve.queries import Filters, PictureQuery, SearchQuery
 
@@ -36,13 +38,15 @@ class SearchEngine:
         prepare(self._live.current)
 
     def search(
-        self, query: SearchQuery, image: BinaryIO | None = None
+        self, query: SearchQuery, image: DecodedPicture | None = None
     ) -> tuple[list[QueryAnswer], list[Hit]]:
         """Return the texts with their languages, and the hits."""
         if not query.q and image is None:
             raise HTTPException(422, "there is nothing to search for; give words in q, or send a picture")
 
         def find(collection: Collection) -> tuple[list[QueryAnswer], list[Hit]]:
+            if image is not None and image.preprocessing != collection.preprocessing:
+                raise _loading()  # it was decoded for the model before
             hits = collection.search(
                 query.q,
                 image=image,
@@ -87,20 +91,28 @@ class SearchEngine:
         model = self._live.current.model
         return model.name, model.languages, model.dim
 
+    def preprocessing(self) -> Preprocessing:
+        """Return how pictures are prepared for the model."""
+        return self._live.current.preprocessing
+
     def _ask(self, action: Callable[[Collection], T]) -> T:
         try:
             return self._live.ask(action)
         except RebuiltError as error:
-            raise HTTPException(
-                503,
-                "the collection has another model now, which is being loaded; ask again in a moment",
-                headers=LATER,
-            ) from error
+            raise _loading() from error
         except (UnavailableError, OSError, RuntimeError) as error:
             log.exception("the collection cannot be read")
             raise HTTPException(
                 503, "the collection cannot be read; ask again later", headers=LATER
             ) from error
+
+
+def _loading() -> HTTPException:
+    return HTTPException(
+        503,
+        "the collection has another model now, which is being loaded; ask again in a moment",
+        headers=LATER,
+    )
 
 
 def prepare(collection: Collection) -> None:

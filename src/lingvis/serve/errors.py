@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lingvis.errors import UserError
+from lingvis.serve.logs import one_line
 from lingvis.strict import explain, shortened
 
 log = logging.getLogger("lingvis.serve")
@@ -48,7 +49,7 @@ class ErrorMiddleware:
         except Exception:
             if scope["type"] != "http" or started:
                 raise
-            log.exception("%s %s failed", scope["method"], scope["path"])
+            log.exception("%s %s failed", scope["method"], one_line(scope["path"]))
             answer = JSONResponse({"error": "the server failed; see its log"}, 500)
             await answer(scope, receive, send)
 

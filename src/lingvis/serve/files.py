@@ -1,15 +1,24 @@
-"""Picture files of a collection, for browsers."""
+"""Picture files of a collection, for browsers: only while a file has the content that was indexed."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
-import stat
+import threading
+import time
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from lingvis.collection.stores.records import PictureInfo
-from lingvis.data.images import decode_within, open_image
+from lingvis.collection.writer.scan import stored_time
+from lingvis.data.images import open_image
+from lingvis.data.picture_limits import FILE_BYTES
+from lingvis.features.decoding.content import DecodeRequest, JpegRequest
+from lingvis.features.decoding.pool import DecoderPool
+from lingvis.features.pictures import BrokenPicture
+from lingvis.files import open_real_file
+from lingvis.serve.picture_end import picture_end
 
 SHOWN = {
     "jpeg": "image/jpeg",
@@ -20,55 +29,109 @@ SHOWN = {
     "bmp": "image/bmp",
 }
 SIDE, QUALITY = 4096, 90  # of a picture in a format that browsers do not show
+REMEMBERED = 4096  # files whose content is not read again
+# A file that changed this short a time ago may change again without another time: file systems count in ticks.
+SETTLED_NS = 2 * 10**9
+
+# Device, inode, size, times of the last change of the content and of anything: differs after every change.
+Version = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The content of a file: hash: SHA-256; end: the number of bytes that its picture takes, None if unclear."""
+
+    hash: str
+    format: str
+    end: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenPicture:
-    """An open file with its size; mark: an identifier that changes with the file."""
+    """An open file with the indexed content.
 
-    file: BinaryIO
+    size: bytes to send, up to the end of the picture; mark: an identifier of the content; media_type: of the bytes, None
+    if only a conversion may be sent.
+    """
+
+    file: io.BufferedReader
     size: int
     mark: str
+    media_type: str | None
+    version: Version
+
+    def read(self, count: int) -> bytes:
+        """Return the next bytes; raises OSError if the file has changed since it was opened."""
+        data = self.file.read(count)
+        self.check()
+        return data
+
+    def check(self) -> None:
+        """Raise OSError if the file has changed since it was opened."""
+        if _version(self.file) != self.version:
+            raise OSError("the file was changed while it was read")
 
 
-def open_file(info: PictureInfo) -> OpenPicture | None:
-    """Open the picture at the stored path; None if it is gone, or if the file or a folder above it is now a link."""
+class PictureFiles:
+    """Opens picture files; the content of a file is read at first, and again only after a change."""
+
+    def __init__(self) -> None:
+        self._contents: OrderedDict[Version, Content] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def open(self, info: PictureInfo) -> OpenPicture | None:
+        """Open the picture at the stored path; None if it is gone or changed, or is now behind a link."""
+        try:
+            file = open_real_file(info.path)
+        except (OSError, ValueError):
+            return None
+        try:
+            status = os.fstat(file.fileno())
+            version, content = _version(file), None
+            if (status.st_size, stored_time(status)) == (info.size, info.mtime_ns):
+                content = self._content(file, version)
+            if content is None or content.hash != info.hash or _version(file) != version:
+                raise OSError("another content")
+            file.seek(0)
+        except Exception:  # Pillow's readers raise nearly anything on a damaged file
+            file.close()
+            return None
+        media_type = SHOWN.get(content.format) if content.end is not None else None
+        return OpenPicture(file, content.end or 0, f'"{content.hash[:32]}"', media_type, version)
+
+    def _content(self, file: io.BufferedReader, version: Version) -> Content:
+        with self._lock:
+            if version in self._contents:
+                self._contents.move_to_end(version)
+                return self._contents[version]
+        content = _read_content(file)
+        if time.time_ns() - version[-1] > SETTLED_NS and _version(file) == version:
+            with self._lock:
+                self._contents[version] = content
+                if len(self._contents) > REMEMBERED:
+                    self._contents.popitem(last=False)
+        return content
+
+
+def as_jpeg(picture: OpenPicture, decoders: DecoderPool) -> bytes | None:
+    """Convert the upright picture to a JPEG of bounded size; None if it is damaged or changes meanwhile."""
     try:
-        # Non-blocking, because opening a pipe would wait for its other end.
-        handle = os.open(info.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
+        with picture.file as file:
+            data = file.read(FILE_BYTES)
+            picture.check()
+        return decoders.decode(data, DecodeRequest(jpeg=JpegRequest(SIDE, QUALITY))).jpeg
+    except (OSError, BrokenPicture):
         return None
-    status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(handle)
-        return None
-    file = os.fdopen(handle, "rb")
-    try:
-        if os.path.realpath(info.path) != info.path:
-            raise OSError("a folder above it is a link now")
-        if not os.path.samestat(status, os.stat(info.path, follow_symlinks=False)):
-            raise OSError("replaced just now")
-        with open_image(file) as image:
-            if not _alike((image.format or "").lower(), info.format):
-                raise OSError("another format")
-        file.seek(0)
-    except Exception:  # Pillow's readers raise nearly anything on a damaged file
-        file.close()
-        return None
-    return OpenPicture(file, status.st_size, f'"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"')
 
 
-def _alike(actual: str, stored: str) -> bool:
-    """Return whether both formats have the same type for browsers: several JPEG pictures in a file (MPO) count as JPEG."""
-    return SHOWN.get(actual, actual) == SHOWN.get(stored, stored)
+def _read_content(file: io.BufferedReader) -> Content:
+    digest = hashlib.file_digest(file, "sha256").hexdigest()
+    file.seek(0)
+    with open_image(file) as image:
+        format = (image.format or "").lower()
+    return Content(digest, format, picture_end(file, format))
 
 
-def as_jpeg(picture: OpenPicture) -> bytes | None:
-    """Convert the upright picture to a JPEG of bounded size; None if it is damaged."""
-    out = io.BytesIO()
-    try:
-        with picture.file, open_image(picture.file) as image:
-            decode_within(image, SIDE).save(out, "JPEG", quality=QUALITY)
-    except Exception:  # as above
-        return None
-    return out.getvalue()
+def _version(file: io.BufferedReader) -> Version:
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import errno
 import ipaddress
-import logging
 import socket
-import sys
 import warnings
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from PIL import Image
 
 from lingvis.collection.collection import Collection
 from lingvis.errors import UserError
 from lingvis.hardware import core_count
+from lingvis.printing import print_line
+from lingvis.serve.logs import log_to_stderr
 from lingvis.serve.settings import ServerSettings
-
-if TYPE_CHECKING:
-    import uvicorn
-    from fastapi import FastAPI
+from lingvis.serve.tokens import check_token
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
-TOKEN_CHARACTERS = 8
-KEEP_ALIVE, SHUTDOWN = 5, 5  # seconds
 
 
 def serve(
@@ -35,68 +30,55 @@ def serve(
     no_auth: bool = False,
 ) -> None:
     """Serve until Ctrl-C; a host that others can reach needs a token, or `no_auth`."""
-    _check_token(token, no_auth=no_auth)
+    if token is not None and no_auth:
+        raise UserError("token and no_auth exclude each other; leave one of them out")
+    if token is not None:
+        check_token(token)
     listener = _bind(host, port)
     with listener:
         address = ipaddress.ip_address(listener.getsockname()[0])
         if not address.is_loopback and token is None and not no_auth:
             raise UserError(
-                f"host {host} can be reached by others, so the server needs a token (or LINGVIS_TOKEN); give one, "
-                "or allow everybody with no_auth"
+                f"host {host} can be reached by others, so the server needs a token; give one (on the command line "
+                "with --token-file FILE, or in LINGVIS_TOKEN), or allow everybody with no_auth"
             )
         shown = f"[{host}]" if ":" in host else host
         hosts = LOOPBACK | {shown.lower()} if address.is_loopback else None
-        _run(collection, ServerSettings(token=token, hosts=hosts), listener, shown)
+        _run(collection, token, hosts, listener, shown)
 
 
-def configure(app: FastAPI) -> uvicorn.Config:
-    """Return the configuration of uvicorn: slow clients are disconnected, and no header names the server."""
-    import uvicorn
-
-    from lingvis.serve.limits.protocol import HEAD_BYTES, LimitedProtocol
-
-    return uvicorn.Config(
-        app,
-        http=LimitedProtocol,
-        ws="none",
-        log_config=None,
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        h11_max_incomplete_event_size=HEAD_BYTES,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=SHUTDOWN,
-    )
-
-
-def _run(collection: Collection, settings: ServerSettings, listener: socket.socket, host: str) -> None:
+def _run(
+    collection: Collection,
+    token: str | None,
+    hosts: frozenset[str] | None,
+    listener: socket.socket,
+    host: str,
+) -> None:
     try:
         import torch
-        import uvicorn
 
         from lingvis.serve.app import create_app
+        from lingvis.serve.listening import QUEUE, WebServer, room_for_connections
     except ImportError as error:
         raise UserError(f"serving needs {error.name}; run: pip install 'lingvis[serve]'") from error
 
-    logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="lingvis: %(message)s")
-    logging.getLogger("lingvis").setLevel(logging.WARNING)
+    log_to_stderr()
     warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # pixels are counted before decoding
+    settings = ServerSettings(token=token, hosts=hosts)
+    settings = replace(settings, connections=room_for_connections(settings.connections))
     torch.set_num_threads(max(1, core_count() // settings.searching))
     app = create_app(collection, settings)
     app.state.server.engine.warm()
-    config = configure(app)
     try:
-        listener.listen(config.backlog)
+        listener.listen(QUEUE)
     except OSError as error:
         raise _taken(host, listener.getsockname()[1]) from error
     # From now on, clients that connect wait in the system's queue until the loop runs.
-    print(
-        f"{collection.address} is at http://{host}:{listener.getsockname()[1]}/ (Ctrl-C ends it)", flush=True
-    )
+    print_line(f"{collection.address} is at http://{host}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        WebServer(app).run(sockets=[listener])
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        print_line("stopped", stderr=True)
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -125,15 +107,3 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _taken(host: str, port: int) -> UserError:
     return UserError(f"port {port} of {host} is in use; choose another port")
-
-
-def _check_token(token: str | None, *, no_auth: bool) -> None:
-    if token is not None and no_auth:
-        raise UserError("token and no_auth exclude each other; leave one of them out")
-    if token is not None and (
-        len(token) < TOKEN_CHARACTERS or not token.isprintable() or not token.isascii()
-    ):
-        raise UserError(
-            f"a token must have at least {TOKEN_CHARACTERS} printable ASCII characters; make one with: "
-            "python -c 'import secrets; print(secrets.token_urlsafe())'"
-        )

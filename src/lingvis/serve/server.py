@@ -8,26 +8,31 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from lingvis.collection.collection import Collection
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.serve.engine import SearchEngine
+from lingvis.serve.files import PictureFiles
 from lingvis.serve.limits.access import Access
-from lingvis.serve.limits.slots import Slots
+from lingvis.serve.limits.clients import ClientSlots
 from lingvis.serve.limits.workers import WorkerThreads
 from lingvis.serve.metrics import Metrics
 from lingvis.serve.settings import ServerSettings
 
 READING, READS_WAITING = 4, 400  # a page requests all its thumbnails at once
 CONVERSIONS_WAITING = 16
+SESSIONS_STARTING = 16  # tokens that are being received
+DECODING, DECODING_SECONDS = 2, 10.0  # uploaded pictures at once, and for one of them
 
 
 class Server:
-    """Searches, reads and conversions have separate threads, so that none waits for the others.
+    """Searches, reads, conversions and the decoding of uploads have separate threads, so that none waits for the others.
 
-    Conversions run one by one: each may need hundreds of megabytes.
+    Conversions run one by one: each may need hundreds of megabytes. Pictures are decoded by processes with limits.
     """
 
     def __init__(self, collection: Collection, settings: ServerSettings) -> None:
         self.settings = settings
         self.engine = SearchEngine(collection)
+        self.files = PictureFiles()
         self.access = Access(settings.token, collection.address)
         self.metrics = Metrics()
         seconds = settings.seconds
@@ -38,14 +43,20 @@ class Server:
             seconds=seconds,
             observe=self.metrics.search.observe,
         )
-        self.uploads = Slots(settings.uploading)
+        self.uploads = ClientSlots(settings.uploading)
+        self.sessions = ClientSlots(SESSIONS_STARTING)
+        self.decoding = WorkerThreads("decode", threads=DECODING, waiting=settings.uploading, seconds=seconds)
+        self.decoders = DecoderPool(seconds=DECODING_SECONDS, file_bytes=settings.upload_bytes)
         self.reads = WorkerThreads("read", threads=READING, waiting=READS_WAITING, seconds=seconds)
         self.conversions = WorkerThreads("convert", threads=1, waiting=CONVERSIONS_WAITING, seconds=seconds)
+        self.converters = DecoderPool()
 
     def close(self) -> None:
         """Accept no more work."""
-        for workers in (self.searches, self.reads, self.conversions):
+        for workers in (self.searches, self.reads, self.conversions, self.decoding):
             workers.close()
+        self.decoders.close()
+        self.converters.close()
 
 
 def _server(request: Request) -> Server:

@@ -18,7 +18,8 @@ class ServerSettings:
 
     upload_bytes, pixels: of a picture in a query; seconds: for an answer; upload_seconds: for sending a picture;
     searching: concurrent searches; waiting: queued searches; uploading: concurrent queries with a picture;
-    requests: concurrent requests of any kind. Further requests get 429.
+    requests: concurrent requests of any kind; connections: open ones. Further requests get 429, and one client may use
+    a quarter of the uploads, requests and connections.
     """
 
     token: str | None = None
@@ -30,4 +31,5 @@ class ServerSettings:
     searching: int = max(2, core_count() // 2)
     waiting: int = 8 * max(2, core_count() // 2)
     uploading: int = 16
-    requests: int = 256
+    requests: int = 512
+    connections: int = 1024

@@ -18,6 +18,7 @@ from lingvis.evaluation.evaluate import evaluate_models
 from lingvis.features.store import FeatureStore, without_broken
 from lingvis.files import write_json, write_text
 from lingvis.hardware import processor_name
+from lingvis.lock import exclusive
 from lingvis.model.card import model_card
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import (
@@ -40,6 +41,7 @@ from lingvis.training.start.words import ASSIGNMENT
 from lingvis.training.validate import load_recipe
 
 MARK = "run.json"  # distinguishes the folder of an unfinished run from other folders of the user
+LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,27 @@ def train(
     if resume:
         check_checkpoint(folder, identity)
     folder.mkdir(parents=True, exist_ok=True)
+    busy = f"another process is training in {folder}; wait until it has finished, or choose another folder"
+    with exclusive(folder / LOCK, busy, remove=True):
+        _check_out(folder, resume)  # again: another process may have finished meanwhile
+        return _train(recipe, opened, store, folder, identity, resume=resume, device=on_device)
+
+
+def _train(
+    recipe: Recipe,
+    opened: Dataset,
+    store: FeatureStore,
+    folder: Path,
+    identity: str,
+    *,
+    resume: bool,
+    device: torch.device,
+) -> TrainedModel:
+    """Train in a folder that this process has locked."""
     write_json(folder / MARK, {"lingvis": __version__, "recipe": recipe.name, "identity": identity})
     if not resume:
         (folder / ASSIGNMENT).unlink(missing_ok=True)
-    run = prepare(recipe, opened, store, folder, on_device)
+    run = prepare(recipe, opened, store, folder, device)
     stored = StoredImages(run.embedder, store)
 
     def validate() -> Validation:
@@ -131,7 +150,7 @@ def _check_out(out: Path, resume: bool) -> None:
         )
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; name a folder for the new model")
-    if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
+    if out.is_dir() and {file.name for file in out.iterdir()} - {LOCK} and not (out / MARK).exists():
         raise UserError(
             f"{out} is not empty and holds no run; choose another folder (nothing in it was changed)"
         )

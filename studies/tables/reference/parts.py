@@ -29,6 +29,7 @@ from lingvis.training.pretraining import PRETRAINING
 from lingvis.training.sampling import SAMPLERS
 from lingvis.training.sources import PSEUDO_SOURCES
 from studies.tables.markdown import table
+from studies.tables.reference.licences import licence_table
 
 REGISTRIES: dict[str, Registry[Any]] = {
     "image-pixels": PIXEL_AUGMENTS,
@@ -76,12 +77,18 @@ def _keys(section: type[BaseModel], prefix: str) -> Iterator[list[str]]:
         yield [f"`{key}`", shown, " ".join((field.description or "").split())]
 
 
+TABLES = {"keys": key_table, "licences": licence_table}
+
+
 def fill_parts(text: str) -> str:
-    """The text with a table between `<!-- parts:KIND -->` and `<!-- /parts:KIND -->`; KIND `keys`: of a recipe."""
+    """The text with a table between `<!-- parts:KIND -->` and `<!-- /parts:KIND -->`.
+
+    KIND is a registry's, `keys` of a recipe, or `licences`.
+    """
 
     def block(match: re.Match[str]) -> str:
         kind = match[1]
-        content = key_table() if kind == "keys" else part_table(kind)
+        content = TABLES[kind]() if kind in TABLES else part_table(kind)
         return f"<!-- parts:{kind} -->\n{content}\n<!-- /parts:{kind} -->"
 
     return re.sub(r"<!-- parts:([\w-]+) -->.*?<!-- /parts:\1 -->", block, text, flags=re.DOTALL)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lingvis.cli.options import Count, Device, Json, ModelFolder, Seed
+from lingvis.printing import print_line
 
 
 def add_language(
@@ -67,7 +68,7 @@ def add_language(
             device=device,
         ).as_json()
     except KeyboardInterrupt:
-        print(f"lingvis: stopped; {out} was not written", file=sys.stderr)
+        print_line(f"lingvis: stopped; {out} was not written", stderr=True)
         sys.exit(130)
     if json:
         print_json(report)
@@ -90,5 +91,5 @@ def _print(report: dict[str, Any], out: Path) -> None:
         [(report["lang"], before, report["after"]), *old],
     )
     for sentence in added_sentences(report):
-        print(sentence)
-    print(f'search an existing collection: lingvis search COLLECTION "..." --model {out}')
+        print_line(sentence)
+    print_line(f'search an existing collection: lingvis search COLLECTION "..." --model {out}')

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from lingvis.cli.options import Count, Device, Json, Seed, Switch
+from lingvis.printing import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,4 +111,6 @@ def _print(report: AlignmentReport, out: Path) -> None:
         ["map", "nearest", "CSLS", "seconds"],
         [(name, row.nn, row.csls, row.seconds) for name, row in report.maps.items()],
     )
-    print(f"{out}: source.vec and target.vec are in one space, map.safetensors is the map of {report.method}")
+    print_line(
+        f"{out}: source.vec and target.vec are in one space, map.safetensors is the map of {report.method}"
+    )

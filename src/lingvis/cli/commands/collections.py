@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -13,6 +12,7 @@ from cyclopts import Parameter
 
 from lingvis.cli.options import CollectionPlace, Device, Json, Ray, SearchModel, Switch
 from lingvis.errors import UserError
+from lingvis.printing import print_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,6 +28,7 @@ def index(
     model: Path | None = None,
     prune: Switch = False,
     rebuild: Switch = False,
+    follow_links: Switch = False,
     watch: Switch = False,
     device: Device = None,
     ray: Ray = None,
@@ -45,6 +46,8 @@ def index(
         Remove pictures from the collection whose files are gone from the folders.
     rebuild: bool
         Encode all pictures again; required for a model with another image side.
+    follow_links: bool
+        Also index pictures outside the folders that symbolic links in them point to.
     watch: bool
         Watch the folders and index changes, until Ctrl-C.
     """
@@ -61,9 +64,18 @@ def index(
         # With a cluster this process encodes captions only.
         opened = Collection(collection, model=model, device=device if cluster is None else "cpu")
         if watch:
-            opened.watch(folders, report=report, prune=prune, rebuild=rebuild, spread=spread)
+            opened.watch(
+                folders,
+                report=report,
+                prune=prune,
+                rebuild=rebuild,
+                follow_links=follow_links,
+                spread=spread,
+            )
         else:
-            report(opened.add(folders, prune=prune, rebuild=rebuild, spread=spread))
+            report(
+                opened.add(folders, prune=prune, rebuild=rebuild, follow_links=follow_links, spread=spread)
+            )
 
 
 def search(
@@ -163,9 +175,9 @@ def search(
             print_json({"rerank": {"model": str(rerank), **asdict(reranker.effort)}, "hits": listed})
         return
     for hit in hits:
-        print(f"{hit.rank:4}  {hit.score:.4f}  {hit.path}")
+        print_line(f"{hit.rank:4}  {hit.score:.4f}  {hit.path}")
     if not hits:
-        print("nothing found", file=sys.stderr)
+        print_line("nothing found", stderr=True)
 
 
 def _reranker(collection: str, run: Path, device: str | None) -> SecondModel:
@@ -194,11 +206,16 @@ def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
     if json:
         print_json(asdict(report))
         return
-    print(
+    print_line(
         f"{shown(collection)}: {report.pictures} pictures; {report.added} added, {report.updated} updated, "
         f"{report.unchanged} unchanged, {report.pruned} pruned"
     )
     for path, reason in report.broken.items():
-        print(f"  broken, skipped: {path}: {reason}")
+        print_line(f"  broken, skipped: {path}: {reason}")
     for path, reason in report.unreadable.items():
-        print(f"  cannot be read: {path}: {reason}")
+        print_line(f"  cannot be read: {path}: {reason}")
+    if report.skipped_links:
+        print_line(
+            f"  links that lead out of the folders, skipped: {len(report.skipped_links)}, "
+            f"{report.skipped_links[0]} first; index their targets with --follow-links"
+        )

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from lingvis.cli.options import DatasetFolder, Json, Switch
+from lingvis.printing import print_line, print_lines
 
 app = App(name="data", help="Import and show datasets.")
 
@@ -22,6 +23,7 @@ def import_(
     images: Path | None = None,
     lang: str | None = None,
     split: str | None = None,
+    follow_links: Switch = False,
     force: Switch = False,
     json: Json = False,
 ) -> None:
@@ -41,6 +43,8 @@ def import_(
         Language of the captions, if the source does not name it.
     split: str
         train, val or test, if the source does not name it.
+    follow_links: bool
+        Also import files outside the source and the folder of pictures that symbolic links in them point to.
     force: bool
         Replace a dataset folder that was made from another source.
     """
@@ -55,6 +59,7 @@ def import_(
         images=images,
         language=lang,
         split=split,
+        follow_links=follow_links,
         force=force,
         write_features=write_store,
     )
@@ -62,9 +67,9 @@ def import_(
         print_json({"changed": result.changed, "images": len(result.dataset.rows), "notes": result.notes})
         return
     for note in result.notes:
-        print(f"note: {note}")
+        print_line(f"note: {note}")
     state = "written" if result.changed else "up to date"
-    print(
+    print_line(
         f"{dataset}: {state}, {len(result.dataset.rows)} images, languages: {', '.join(result.dataset.languages)}"
     )
 
@@ -88,7 +93,7 @@ def show(dataset: DatasetFolder, /, *, sheet: Path | None = None, json: Json = F
     if json:
         print_json(description.as_json())
     else:
-        print(to_text(description))
+        print_lines(to_text(description))
     if sheet is not None:
         from lingvis.data.sheet import contact_sheet
 
@@ -122,4 +127,6 @@ def scenes(
     if json:
         print_json({"images": len(scene_dataset.rows), "languages": scene_dataset.languages})
     else:
-        print(f"{dataset}: {len(scene_dataset.rows)} scenes, languages: {', '.join(scene_dataset.languages)}")
+        print_line(
+            f"{dataset}: {len(scene_dataset.rows)} scenes, languages: {', '.join(scene_dataset.languages)}"
+        )

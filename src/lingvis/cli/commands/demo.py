@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from lingvis.cli.options import Json
+from lingvis.printing import print_line
 
 if TYPE_CHECKING:
     from lingvis.demo.run import DemoReport
@@ -43,29 +44,33 @@ def demo(
     try:
         report = run_demo(out, scenes=scenes, check=not serve)
     except CheckError as error:
-        sys.exit(f"lingvis: {error}")
+        print_line(f"lingvis: {error}", stderr=True)
+        sys.exit(1)
     if json:
         print_json(report.as_json())
     else:
         print_report(report.evaluation)
-        print(f"page of results: {out / PAGE}")
+        print_line(f"page of results: {out / PAGE}")
         _print_queries(report)
     if serve:
         from lingvis.serve.run import serve as show
 
         show(Collection.open(out / COLLECTION), port=_port())
     elif not json:
-        print(f"\nchecked through a server: {', '.join(report.checked)}")
+        print_line("")
+        print_line(f"checked through a server: {', '.join(report.checked)}")
 
 
 def _print_queries(report: DemoReport) -> None:
-    print(f"\nqueries to {report.collection['pictures']} scenes that the model was not trained on, with")
-    print("rank, score, picture and caption of the best results (the search uses only the pictures)")
+    print_line("")
+    print_line(f"queries to {report.collection['pictures']} scenes that the model was not trained on, with")
+    print_line("rank, score, picture and caption of the best results (the search uses only the pictures)")
     for query in report.questions:
         lang, detected = query["lang"], query["detected"]
-        print(f"\n{lang}  {query['text']}" + (f"  (detected as {detected})" if detected != lang else ""))
+        print_line("")
+        print_line(f"{lang}  {query['text']}" + (f"  (detected as {detected})" if detected != lang else ""))
         for hit in query["hits"]:
-            print(f"  {hit['rank']}  {hit['score']:.4f}  {hit['path']}  {hit['caption']}")
+            print_line(f"  {hit['rank']}  {hit['score']:.4f}  {hit['path']}  {hit['caption']}")
 
 
 def _port() -> int:

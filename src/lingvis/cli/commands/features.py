@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from cyclopts import App
 
 from lingvis.cli.options import DatasetFolder, Device, Json, Langs, Ray, Switch
+from lingvis.printing import print_line
 
 if TYPE_CHECKING:
     from lingvis.data.detections import DetectionsManifest
@@ -76,9 +77,11 @@ def extract(
     if json:
         print_json(store.manifest.model_dump(mode="json"))
         return
-    print(f"{store.path}: {len(store.names)} pictures, {store.offsets[-1]} vectors of {store.dim} dimensions")
+    print_line(
+        f"{store.path}: {len(store.names)} pictures, {store.offsets[-1]} vectors of {store.dim} dimensions"
+    )
     for broken in store.manifest.broken:
-        print(f"  broken, left out: {broken.image}: {broken.reason}")
+        print_line(f"  broken, left out: {broken.image}: {broken.reason}")
 
 
 @app.command
@@ -172,15 +175,15 @@ def join(
 
 
 def _print_detections(folder: Path, manifest: DetectionsManifest) -> None:
-    print(
+    print_line(
         f"{folder}: {manifest.regions} regions in {manifest.pictures} pictures, none in {manifest.empty} of them"
     )
     frequent = [f"{label} {count}" for label, count in list(manifest.labels.items())[:10]]
-    print(
+    print_line(
         f"  {len(manifest.labels)} labels: {', '.join(frequent)}{' ...' if len(manifest.labels) > 10 else ''}"
     )
     for broken in manifest.broken:
-        print(f"  broken, without regions: {broken.image}: {broken.reason}")
+        print_line(f"  broken, without regions: {broken.image}: {broken.reason}")
 
 
 @app.command

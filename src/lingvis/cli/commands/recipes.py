@@ -5,6 +5,7 @@ from __future__ import annotations
 from cyclopts import App
 
 from lingvis.cli.options import Json
+from lingvis.printing import print_lines
 
 app = App(name="recipes", help="List and show the recipes that come with lingvis.")
 
@@ -40,4 +41,4 @@ def show(name: str, /) -> None:
     from lingvis.training.validate import load_recipe
 
     load_recipe(name)
-    print(recipe_text(name), end="")
+    print_lines(recipe_text(name).removesuffix("\n"))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lingvis.cli.options import CollectionPlace, Device, SearchModel, Switch
 from lingvis.errors import UserError
+from lingvis.files import read_secret
 
 
 def serve(
@@ -32,7 +33,7 @@ def serve(
     token: str
         The secret that clients must send; other users of this machine can see it here, so prefer a file.
     token_file: Path
-        A file with the token; without one, the environment variable LINGVIS_TOKEN is used.
+        A private file (chmod 600) with the token; without one, the environment variable LINGVIS_TOKEN is used.
     no_auth: bool
         Let everybody who can reach the host search, without a token.
     """
@@ -48,7 +49,7 @@ def _token(token: str | None, file: Path | None, *, no_auth: bool) -> str | None
     if token is not None and file is not None:
         raise UserError("--token and --token-file exclude each other; leave one of them out")
     if file is not None:
-        return file.read_text(encoding="utf-8", errors="replace").strip()
+        return read_secret(file)
     if token is None and not no_auth:
         return os.environ.get("LINGVIS_TOKEN") or None
     return token

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from lingvis.cli.options import DatasetWithFeatures, Device, Json, Seed
+from lingvis.printing import print_line
 
 
 def suggest(
@@ -62,6 +63,9 @@ def suggest(
     if json:
         print_json(suggestions.as_json())
     elif out is None:
-        print(suggestions.lines(), end="")
+        for picture in suggestions.pictures:
+            print_line(picture.image)
     else:
-        print(f"{out}: {len(suggestions.pictures)} of {suggestions.candidates} pictures without captions")
+        print_line(
+            f"{out}: {len(suggestions.pictures)} of {suggestions.candidates} pictures without captions"
+        )

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from lingvis.cli.options import DatasetWithFeatures, Device, Json, Switch
+from lingvis.printing import print_line
 
 
 def train(
@@ -44,15 +45,15 @@ def train(
         advice = (
             "resume with the same command and --resume" if stored else "nothing was stored yet, start again"
         )
-        print(f"lingvis: stopped; {advice}", file=sys.stderr)
+        print_line(f"lingvis: stopped; {advice}", stderr=True)
         sys.exit(130)
     if json:
         print_json(config.model_dump(mode="json"))
         return
     training = config.training
-    print(
+    print_line(
         f"{out}: epoch {training.best_epoch} is best, validation mR {training.validation_mR:.2f}, "
-        f"{training.seconds} s\n"
-        f"{describe_sizes(config.parameters)}\n"
-        f"next: lingvis evaluate {out} {dataset}"
+        f"{training.seconds} s"
     )
+    print_line(describe_sizes(config.parameters))
+    print_line(f"next: lingvis evaluate {out} {dataset}")

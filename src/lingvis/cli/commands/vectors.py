@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from lingvis.cli.options import Count, DatasetFolder, Json, Langs, Seed
+from lingvis.printing import print_line
 
 if TYPE_CHECKING:
     from lingvis.text.vectors.run import VectorsResult
@@ -90,7 +91,7 @@ def show(dataset: DatasetFolder, /, *, json: Json = False) -> None:
         print_json({vectors.path.name: vectors.manifest.model_dump(mode="json") for vectors in stored})
         return
     if not stored:
-        print(f"{dataset} has no word vectors; make some with: lingvis vectors train {dataset}")
+        print_line(f"{dataset} has no word vectors; make some with: lingvis vectors train {dataset}")
     for vectors in stored:
         print_table(
             f"{vectors.path.name}: {vectors.dim} dimensions",
@@ -126,7 +127,7 @@ def _print(result: VectorsResult, json: bool) -> None:
         print_json({"changed": result.changed, **manifest.model_dump(mode="json", exclude_none=True)})
         return
     state = "written" if result.changed else "up to date; delete the folder to make it again"
-    print(f"{result.vectors.path}: {state}; {manifest.dim} dimensions")
+    print_line(f"{result.vectors.path}: {state}; {manifest.dim} dimensions")
     for lang, entry in manifest.languages.items():
         without = f", {entry.missing} without a vector" if entry.missing else ""
-        print(f"  {lang}: {entry.words} words{without}")
+        print_line(f"  {lang}: {entry.words} words{without}")

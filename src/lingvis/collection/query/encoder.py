@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageEmbedder
@@ -14,7 +15,7 @@ from lingvis.collection.query.query import Query, QueryImage
 from lingvis.collection.query.translate import in_all_languages
 from lingvis.collection.query.vectors import QueryVectors
 from lingvis.errors import UserError
-from lingvis.features.pictures import BrokenPicture, decode
+from lingvis.features.pictures import BrokenPicture, DecodedPicture, decode
 
 REMEMBERED = 1024  # sentences whose vectors are kept: a page repeats sentences while a user types
 
@@ -61,8 +62,16 @@ class QueryEncoder:
             if isinstance(image, str | Path):
                 return embedder.encode_images([image])[0]  # type: ignore[no-any-return]
             image_embedder = ImageEmbedder(embedder)
-            try:
-                decoded = decode(image, (), image_embedder.preprocessing, crops=False)
-            except BrokenPicture as error:
-                raise UserError(f"the picture cannot be used: {error}") from error
+            decoded = image if isinstance(image, DecodedPicture) else _decode(image, image_embedder)
+            if decoded.preprocessing != image_embedder.preprocessing:
+                raise UserError(
+                    "`image` was decoded for another model; decode it with the preprocessing of this collection"
+                )
             return image_embedder([decoded])[0]  # type: ignore[no-any-return]
+
+
+def _decode(image: BinaryIO, image_embedder: ImageEmbedder) -> DecodedPicture:
+    try:
+        return decode(image, (), image_embedder.preprocessing, crops=False)
+    except BrokenPicture as error:
+        raise UserError(f"the picture cannot be used: {error}") from error

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from lingvis.errors import UserError
+from lingvis.features.pictures import DecodedPicture
 from lingvis.text.translators.contract import Translator
 
-QueryImage = str | Path | BinaryIO
+QueryImage = str | Path | BinaryIO | DecodedPicture
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """Sentences, a picture, or both.
 
-    image: a path, or a file that is open for reading; weight: share of the sentences if there is also a picture; lang:
-    language of the sentences, None to detect it; translator: adds the sentences in the model's other languages.
+    image: a path, a file that is open for reading, or a decoded picture; weight: share of the sentences if there is
+    also a picture; lang: language of the sentences, None to detect it; translator: adds the sentences in the model's
+    other languages.
     """
 
     texts: Sequence[str] = ()

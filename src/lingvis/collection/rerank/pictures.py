@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from lingvis.collection.rerank.cache import Half, PictureCache
 from lingvis.collection.stores.records import Hit
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, UnreadPicture, read_picture
 from lingvis.collection.writer.scan import ScannedFile
-from lingvis.features.backbones import Preprocessing
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture, DecodedPicture, decode
 from lingvis.features.prefetch import prefetch
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.model.embedder import Embedder
 
 BATCH = 32
@@ -44,8 +45,7 @@ class PictureVectors:
             return vectors, 0
         image_embedder = self._image_embedder = self._image_embedder or ImageEmbedder(self._embedder)
         computed = 0
-        read = partial(self._read, preprocessing=image_embedder.preprocessing)
-        for batch in prefetch(read, missing, batch_size=BATCH):
+        for batch in self._read_all(missing, image_embedder.preprocessing):
             fresh: list[tuple[str, str, DecodedPicture]] = []
             for hit, result in batch:
                 hash, decoded = (
@@ -74,13 +74,22 @@ class PictureVectors:
         same = (status.st_size, status.st_mtime_ns) == (hit.info.size, hit.info.mtime_ns)
         return self._cache.get(hit.info.hash) if same else None
 
-    def _read(self, hit: Hit, preprocessing: Preprocessing) -> DecodedFile | DuplicateContent | BrokenPicture:
+    def _read_all(
+        self, hits: Sequence[Hit], preprocessing: Preprocessing
+    ) -> Iterator[list[tuple[Hit, DecodedFile | DuplicateContent | BrokenPicture]]]:
+        with DecoderPool() as decoders:
+            read = partial(self._read, preprocessing=preprocessing, decoders=decoders)
+            yield from prefetch(read, hits, batch_size=BATCH)
+
+    def _read(
+        self, hit: Hit, preprocessing: Preprocessing, decoders: DecoderPool
+    ) -> DecodedFile | DuplicateContent | BrokenPicture:
         try:
             status = os.stat(hit.path)
         except OSError as error:
             return UnreadPicture(str(error))
         file = ScannedFile(hit.path, status.st_size, status.st_mtime_ns)
-        return read_picture(file, preprocessing, self._cache.__contains__)
+        return read_picture(file, preprocessing, self._cache.__contains__, decoders.decode)
 
 
 def _content(result: DecodedFile | DuplicateContent) -> tuple[str, DecodedPicture | None]:

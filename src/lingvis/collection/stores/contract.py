@@ -8,6 +8,11 @@ from typing import Protocol
 
 from lingvis.arrays import Floats
 from lingvis.collection.stores.records import Filter, Header, Hit, Item, PictureInfo, Statistics, StoredFile
+from lingvis.errors import UserError
+
+
+class FullDiskError(UserError):
+    """There is no space left for rows; the next attempt may succeed."""
 
 
 class Store(Protocol):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lingvis.collection.binding import ImageEmbedder, check_image_side, same_captions
-from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.contract import FullDiskError, Store
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.postgres.address import is_postgres
 from lingvis.collection.stores.records import Header, StoredFile
@@ -42,7 +43,8 @@ class OtherModelError(UserError):
 class IndexReport:
     """The outcome of a pass over folders; broken and unreadable: path -> reason; pictures: in the collection now.
 
-    An unreadable file is tried again in the next pass; a broken file is skipped until it changes.
+    An unreadable file is tried again in the next pass; a broken file is skipped until it changes. skipped_links: links
+    to pictures or folders outside the given folders, which are followed only with `follow_links`.
     """
 
     added: int = 0
@@ -52,32 +54,44 @@ class IndexReport:
     pictures: int = 0
     broken: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    skipped_links: list[str] = field(default_factory=list)
 
 
 def watch_folders(
-    indexer: Indexer, folders: Sequence[Path], *, prune: bool, report: Callable[[IndexReport], None]
+    indexer: Indexer,
+    folders: Sequence[Path],
+    *,
+    prune: bool,
+    follow_links: bool = False,
+    report: Callable[[IndexReport], None],
 ) -> None:
     """Scan the folders again and again, until Ctrl-C; `report` is called after each pass that changed something.
 
-    After the first pass, an error is printed to stderr once, and the next pass tries again.
+    After the first pass, an error is printed to stderr once, and the next pass tries again; so does the first pass
+    if the disk is full.
     """
     first, last_error, troubles = True, "", dict[str, str]()
     while True:
         try:
-            outcome = indexer.run(folders, prune=prune)
+            outcome = indexer.run(folders, prune=prune, follow_links=follow_links)
         except (UserError, OSError) as error:
-            if first or isinstance(error, OtherModelError):
+            if (first and not _is_full_disk(error)) or isinstance(error, OtherModelError):
                 raise
             if str(error) != last_error:
                 last_error = str(error)
                 note(f"{last_error} (still watching)")
         else:
-            current = outcome.broken | outcome.unreadable
+            current = outcome.broken | outcome.unreadable | dict.fromkeys(outcome.skipped_links, "")
             news = outcome.added or outcome.updated or outcome.pruned or current.items() - troubles.items()
             if first or news:
                 report(outcome)
             first, last_error, troubles = False, "", current
         time.sleep(max(REST, REST_SHARE * indexer.seconds_to_scan))
+
+
+def _is_full_disk(error: Exception) -> bool:
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return full or isinstance(error, FullDiskError)
 
 
 class Indexer:
@@ -113,16 +127,20 @@ class Indexer:
         self._followed = False  # whether the collection has our model
         self._settled = False  # whether the last pass with changes was completed
 
-    def run(self, folders: Sequence[Path], *, prune: bool = False) -> IndexReport:
+    def run(self, folders: Sequence[Path], *, prune: bool = False, follow_links: bool = False) -> IndexReport:
         """Make one pass; every stored batch is durable."""
         start = time.monotonic()
-        scan = scan_folders(folders)  # first: a mistake in the folders must change nothing
+        scan = scan_folders(
+            folders, follow_links=follow_links
+        )  # first: a mistake in the folders must change nothing
         store = self.store = self.store or self._make_store()
         stored = {row.path: row for row in store.files()}
         self._check(store.header)
         plan = make_plan(scan, stored, self._captions, unusable=self._unusable, prune=prune)
         self.seconds_to_scan = time.monotonic() - start
-        report = IndexReport(unchanged=plan.unchanged, unreadable=scan.unreadable)
+        report = IndexReport(
+            unchanged=plan.unchanged, unreadable=scan.unreadable, skipped_links=scan.skipped_links
+        )
         if prune:
             report.unreadable |= {
                 root: EMPTY for root in scan.empty if any(is_below(path, [root]) for path in stored)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-
-from PIL import Image
 
 from lingvis.collection.writer.scan import ScannedFile
-from lingvis.data.images import open_image, read_regular, upright_size
-from lingvis.features.backbones import Preprocessing
-from lingvis.features.pictures import BrokenPicture, DecodedPicture, cut_views, reason_of
+from lingvis.data.images import read_regular
+from lingvis.data.picture_limits import FILE_BYTES
+from lingvis.features.decoding.content import Decode, DecodeRequest, JpegRequest, ViewRequest, check_file_size
+from lingvis.features.pictures import BrokenPicture, DecodedPicture
+from lingvis.features.preprocessing import Preprocessing
 
-FILE_BYTES = 2**30  # Pillow rejects more pixels than would fill this at six bytes each
-THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 320, 80
-EXIF_IFD, TAKEN, CHANGED = 0x8769, 0x9003, 0x0132
-EXIF_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
+THUMBNAIL = JpegRequest(side=320, quality=80)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,48 +49,22 @@ class UnreadPicture(BrokenPicture):
 
 
 def read_picture(
-    file: ScannedFile, preprocessing: Preprocessing, seen: Callable[[str], bool]
+    file: ScannedFile, preprocessing: Preprocessing, seen: Callable[[str], bool], decode: Decode
 ) -> DecodedFile | DuplicateContent | BrokenPicture:
     """Read and decode a file, unless `seen` contains its hash; returns the reason for an unusable file."""
-    if file.size > FILE_BYTES:
-        return BrokenPicture(f"the file has {file.size} bytes; at most {FILE_BYTES} are read")
+    request = DecodeRequest(views=ViewRequest(preprocessing), jpeg=THUMBNAIL)
     try:
+        check_file_size(file.size)
         data = read_regular(file.path, FILE_BYTES)
+        check_file_size(len(data))
+        digest = hashlib.sha256(data).hexdigest()
+        if seen(digest):
+            return DuplicateContent(digest)
+        content = decode(data, request)
+    except BrokenPicture as broken:
+        return broken
     except OSError as error:
         return UnreadPicture(error.strerror or str(error))
-    try:
-        digest = hashlib.sha256(data).hexdigest()
-        return DuplicateContent(digest) if seen(digest) else _decode(data, digest, preprocessing)
-    except Exception as error:  # Pillow's readers raise nearly anything on a damaged file
-        return BrokenPicture(reason_of(Path(file.path), error))
-
-
-def _decode(data: bytes, digest: str, preprocessing: Preprocessing) -> DecodedFile:
-    with open_image(io.BytesIO(data)) as image:
-        width, height = upright_size(image)
-        kind, taken = _kind(image), _taken(image)
-        decoded, pixels = cut_views(image, (), preprocessing, crops=False)
-    return DecodedFile(PictureFacts(digest, width, height, kind, taken, _thumbnail(pixels)), decoded)
-
-
-def _kind(image: Image.Image) -> str:
-    """Return the format in lower case; of several JPEG pictures in one file (from phones), the first counts."""
-    kind = (image.format or "unknown").lower()
-    return "jpeg" if kind == "mpo" else kind
-
-
-def _taken(image: Image.Image) -> datetime | None:
-    exif = image.getexif()
-    for value in (exif.get_ifd(EXIF_IFD).get(TAKEN), exif.get(CHANGED)):
-        if isinstance(value, str) and (match := EXIF_DATE.match(value)):
-            with contextlib.suppress(ValueError):  # cameras without a clock write 0000:00:00
-                return datetime(*map(int, match.groups()))  # type: ignore[arg-type]
-    return None
-
-
-def _thumbnail(pixels: Image.Image) -> bytes:
-    small = pixels.copy()
-    small.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
-    out = io.BytesIO()
-    small.save(out, "JPEG", quality=THUMBNAIL_QUALITY)
-    return out.getvalue()
+    assert content.views is not None and content.jpeg is not None  # requested
+    facts = PictureFacts(digest, content.width, content.height, content.format, content.taken, content.jpeg)
+    return DecodedFile(facts, content.views)

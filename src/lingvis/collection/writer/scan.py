@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lingvis.data.images import HEIC_SUFFIXES, NOT_REGULAR
+from lingvis.data.images import HEIC_SUFFIXES
 from lingvis.errors import UserError
+from lingvis.files import NOT_REGULAR
 
 SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"} | HEIC_SUFFIXES
 LATEST_NS = 2**63 - 1  # the year 2262: later times cannot be stored
+CAPTION_LINK = "a caption is not read through a symbolic link; put a copy of the file in its place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,16 @@ class ScannedFile:
 class FolderScan:
     """files: by real path; unreadable: folders and files that could not be read, with the reason.
 
-    empty: roots without anything in them, not even hidden files: maybe the disk is not mounted.
+    empty: roots without anything in them, not even hidden files: maybe the disk is not mounted. skipped_links: links
+    to pictures or folders outside the roots, unless they are followed.
     """
 
     roots: list[str]
+    follow_links: bool = False
     files: dict[str, ScannedFile] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     empty: list[str] = field(default_factory=list)
+    skipped_links: list[str] = field(default_factory=list)
 
     def covers(self, path: str) -> bool:
         """Return whether the scan would have found a file at `path` if there were one."""
@@ -58,17 +63,23 @@ def is_gone(path: str) -> bool:
         return False
 
 
-def scan_folders(folders: Sequence[Path]) -> FolderScan:
-    """Find all pictures at any depth; symbolic links are followed, and every file is found once, by its real path.
+def stored_time(status: os.stat_result) -> int:
+    """Return the modification time of a file in nanoseconds, as a collection stores it."""
+    return max(-LATEST_NS, min(status.st_mtime_ns, LATEST_NS))
 
-    Hidden files and folders are skipped.
+
+def scan_folders(folders: Sequence[Path], *, follow_links: bool = False) -> FolderScan:
+    """Find all pictures at any depth, every file once, by its real path; hidden files and folders are skipped.
+
+    Symbolic links are followed inside the folders, and outside only with `follow_links`. A folder that is itself a link
+    may be given.
     """
     if not folders:
         raise UserError("no folder was given; name the folders that hold the pictures")
     for folder in folders:
         if not os.path.isdir(folder):
             raise UserError(f"there is no folder {folder}; name the folders that hold the pictures")
-    scan = FolderScan([os.path.realpath(folder) for folder in folders])
+    scan = FolderScan([os.path.realpath(folder) for folder in folders], follow_links)
     waiting, seen = list(scan.roots), set()
     while waiting:
         place = waiting.pop()
@@ -84,22 +95,30 @@ def scan_folders(folders: Sequence[Path]) -> FolderScan:
         if not everything and place in scan.roots:
             scan.empty.append(place)
         listed = [entry for entry in everything if not entry.name.startswith(".")]
-        captions = _caption_files(place, listed)
+        captions = _caption_files(listed)
         for entry in listed:
-            _visit(scan, entry, tuple(captions.get(os.path.splitext(entry.name)[0], ())), waiting)
+            _visit(scan, entry, captions.get(os.path.splitext(entry.name)[0], ()), waiting)
     return scan
 
 
-def _visit(scan: FolderScan, entry: os.DirEntry[str], captions: tuple[str, ...], waiting: list[str]) -> None:
+def _visit(
+    scan: FolderScan, entry: os.DirEntry[str], captions: Sequence[os.DirEntry[str]], waiting: list[str]
+) -> None:
     """Add a picture, or queue a folder; anything else is ignored."""
     path = entry.path
     try:
         if entry.is_symlink():
             path = os.path.realpath(entry.path)
-        if entry.is_dir():
+        leaves = path != entry.path and not scan.follow_links and not _is_inside(path, scan.roots)
+        is_folder = entry.is_dir()
+        if not is_folder and os.path.splitext(entry.name)[1].lower() not in SUFFIXES:
+            return
+        if leaves:
+            scan.skipped_links.append(_shown(entry.path))
+        elif is_folder:
             waiting.append(path)
-        elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:
-            _add(scan, path, captions)
+        else:
+            _add(scan, path, _without_links(scan, captions))
     except FileNotFoundError as error:
         _unreadable(scan, entry.path, error)  # the link exists, its target does not
     except OSError as error:
@@ -116,21 +135,36 @@ def _add(scan: FolderScan, path: str, captions: tuple[str, ...]) -> None:
     if not stat.S_ISREG(status.st_mode):
         _unreadable(scan, path, NOT_REGULAR)
     elif path not in scan.files or captions:
-        mtime_ns = max(-LATEST_NS, min(status.st_mtime_ns, LATEST_NS))
-        scan.files[path] = ScannedFile(path, status.st_size, mtime_ns, captions)
+        scan.files[path] = ScannedFile(path, status.st_size, stored_time(status), captions)
+
+
+def _is_inside(path: str, roots: Sequence[str]) -> bool:
+    return path in roots or is_below(path, roots)
 
 
 def _unreadable(scan: FolderScan, path: str, reason: OSError | str) -> None:
-    text = reason if isinstance(reason, str) else reason.strerror or str(reason)
-    scan.unreadable[os.fsencode(path).decode(errors="replace")] = text
+    scan.unreadable[_shown(path)] = reason if isinstance(reason, str) else reason.strerror or str(reason)
 
 
-def _caption_files(place: str, listed: Sequence[os.DirEntry[str]]) -> dict[str, list[str]]:
+def _shown(path: str) -> str:
+    """Return a path that can be printed, even if its name is not UTF-8."""
+    return os.fsencode(path).decode(errors="replace")
+
+
+def _caption_files(listed: Sequence[os.DirEntry[str]]) -> dict[str, list[os.DirEntry[str]]]:
     """Return text files by the stem of the picture they may belong to: dog.de.txt by dog and by dog.de."""
-    captions: dict[str, list[str]] = {}
+    captions: dict[str, list[os.DirEntry[str]]] = {}
     for entry in listed:
         if entry.name.lower().endswith(".txt"):
             stem = entry.name[: -len(".txt")]
             for name in {stem, os.path.splitext(stem)[0]}:
-                captions.setdefault(name, []).append(os.path.join(place, entry.name))
+                captions.setdefault(name, []).append(entry)
     return captions
+
+
+def _without_links(scan: FolderScan, captions: Sequence[os.DirEntry[str]]) -> tuple[str, ...]:
+    """Return the paths of captions that are no links, and report the others."""
+    for entry in captions:
+        if entry.is_symlink():
+            _unreadable(scan, entry.path, CAPTION_LINK)
+    return tuple(entry.path for entry in captions if not entry.is_symlink())

@@ -11,6 +11,7 @@ from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageEmbedder
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, PictureFacts, read_picture
 from lingvis.collection.writer.scan import ScannedFile
+from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.prefetch import prefetch
 
@@ -37,16 +38,39 @@ class IndexWorkers(Protocol):
 
 
 class LocalWorkers:
-    """Threads of this process read and decode, while the model encodes decoded pictures."""
+    """Threads of this process read files and decoder processes decode them, while the model encodes decoded pictures.
 
-    def __init__(self, image_embedder: ImageEmbedder, *, threads: int | None = None) -> None:
-        self._image_embedder, self._threads = image_embedder, threads
+    decoders: stay open for later batches; by default, decoder processes are started per call and end with it.
+    """
+
+    def __init__(
+        self,
+        image_embedder: ImageEmbedder,
+        *,
+        threads: int | None = None,
+        decoders: DecoderPool | None = None,
+    ) -> None:
+        self._image_embedder, self._threads, self._decoders = image_embedder, threads, decoders
 
     def batches(
         self, files: Sequence[ScannedFile], *, batch_size: int, seen: Container[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, in order; `seen` may grow meanwhile."""
-        read = partial(read_picture, preprocessing=self._image_embedder.preprocessing, seen=seen.__contains__)
+        if self._decoders is not None:
+            yield from self._batches(files, self._decoders, batch_size=batch_size, seen=seen)
+        else:
+            with DecoderPool() as decoders:
+                yield from self._batches(files, decoders, batch_size=batch_size, seen=seen)
+
+    def _batches(
+        self, files: Sequence[ScannedFile], decoders: DecoderPool, *, batch_size: int, seen: Container[str]
+    ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
+        read = partial(
+            read_picture,
+            preprocessing=self._image_embedder.preprocessing,
+            seen=seen.__contains__,
+            decode=decoders.decode,
+        )
         for batch in prefetch(read, files, batch_size=batch_size, threads=self._threads):
             decoded = [result.decoded for _, result in batch if isinstance(result, DecodedFile)]
             embeddings = iter(self._image_embedder(decoded))

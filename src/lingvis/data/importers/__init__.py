@@ -47,20 +47,23 @@ def import_dataset(
     images: Path | str | None = None,
     language: str | None = None,
     split: str | None = None,
+    follow_links: bool = False,
     force: bool = False,
     write_features: WriteFeatures | None = None,
 ) -> ImportResult:
     """Import `source` into the dataset folder `target`, completely or not at all.
 
-    images: folder of the pictures; language, split: for sources that do not state them. Repeating an import changes
-    nothing; a target of another import is replaced only with `force`. write_features stores the vectors
-    of formats that contain them (precomp, liwe): it gets a folder, image names and one array [regions, dim] per image.
+    images: folder of the pictures; language, split: for sources that do not state them. follow_links: import what
+    symbolic links point to, also outside `source` and `images`; otherwise such a link is an error. Repeating an import
+    changes nothing; a target of another import is replaced only with `force`. write_features stores the vectors of
+    formats that contain them (precomp, liwe): it gets a folder, image names and one array [regions, dim] per image.
     """
     read = IMPORTERS.get(format)
     options = ImportOptions(
         images=Path(images) if images is not None else None,
         language=language_code(language, "language") if language else None,
         split=split_name(split, "split") if split else None,
+        follow_links=follow_links,
     )
     return write_import(
         format, read, Path(source), Path(target), options, force=force, write_features=write_features

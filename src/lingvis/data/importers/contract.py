@@ -19,11 +19,15 @@ WriteFeatures = Callable[[Path, list[str], Iterable[Array]], None]
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Facts that the files do not state: the folder of pictures, the language, the split."""
+    """Facts that the files do not state: the folder of pictures, the language, the split.
+
+    follow_links: whether links may lead out of the source and the folder of pictures.
+    """
 
     images: Path | None = None
     language: str | None = None
     split: Split | None = None
+    follow_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)

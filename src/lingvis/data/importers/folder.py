@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,9 @@ from lingvis.data.importers.pictures import find_pictures, place_file, place_tre
 from lingvis.data.importers.source import Source, plain_text
 from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
+from lingvis.lock import one_writer
 from lingvis.progress import ProgressBar
+from lingvis.untrusted import read_json
 
 RECORD = "import.json"
 OWN = (*CAPTION_FILES, RECORD, "images", "features")  # written by an import; other files are the user's
@@ -43,7 +44,7 @@ def write_import(
 ) -> ImportResult:
     """Read `source` with the importer `read`, registered as `name`, and write it to `target`."""
     _check_places(source, target, options.images)
-    opened = Source(source)
+    opened = Source(source, follow_links=options.follow_links)
     imported = read(opened, options)
     if imported.features is not None and write_features is None:
         raise ValueError(f"the format {name!r} contains features: pass write_features")
@@ -62,7 +63,7 @@ def write_import(
         if current is not None:
             return ImportResult(current, False, imported.notes)
         _check_replaceable(target, record, imported, force=force)
-    with atomic_folder(target) as folder:
+    with one_writer(target), atomic_folder(target) as folder:
         write_rows(folder / CAPTION_FILES[0], imported.rows)
         _carry_over(target, folder, imported)
         if pictures or imported.features is None:
@@ -95,12 +96,17 @@ def _pictures(imported: ImportedRows, source: Source, options: ImportOptions) ->
     if imported.features is not None and options.images is None:
         return {}
     folder = options.images or source.folder
-    return find_pictures((row.image for row in imported.rows), folder, given=options.images is not None)
+    return find_pictures(
+        (row.image for row in imported.rows),
+        folder,
+        given=options.images is not None,
+        follow_links=options.follow_links,
+    )
 
 
 def _read_record(target: Path) -> dict[str, Any] | None:
     try:
-        value = json.loads((target / RECORD).read_text(encoding="utf-8"))
+        value = read_json(target / RECORD)
     except (OSError, ValueError):
         return None
     return value if isinstance(value, dict) else None
@@ -161,12 +167,8 @@ def _carry_over(target: Path, folder: Path, imported: ImportedRows) -> None:
     if not target.is_dir():
         return
     for entry in target.iterdir():
-        if entry.name in OWN:
-            continue
-        if entry.is_dir():
+        if entry.name not in OWN:
             place_tree(entry, folder / entry.name)
-        else:
-            place_file(entry, folder / entry.name)
     stored = target / "features"
     if not stored.is_dir() or not _same_images(target, imported):
         return

@@ -7,7 +7,9 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from lingvis.data.importers.source import LinkGuard
 from lingvis.errors import UserError
+from lingvis.files import open_real_file
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
 NAMED_IN_ERRORS = 3
@@ -18,8 +20,10 @@ def list_pictures(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
 
 
-def find_pictures(names: Iterable[str], folder: Path, *, given: bool) -> dict[str, Path]:
-    """Name -> picture file.
+def find_pictures(
+    names: Iterable[str], folder: Path, *, given: bool, follow_links: bool = False
+) -> dict[str, Path]:
+    """Name -> real path of the picture file; raises for links that lead out of the folder, unless `follow_links`.
 
     A name is a path below `folder` or `folder`/images. If the user named the folder (`given`), a file of that name
     in any subfolder counts too, as long as there is only one.
@@ -43,7 +47,8 @@ def find_pictures(names: Iterable[str], folder: Path, *, given: bool) -> dict[st
         raise UserError(
             f"{len(missing)} of {len(missing) + len(files)} pictures are not below {folder} ({shown}); {advice}"
         )
-    return files
+    guard = LinkGuard(folder, follow_links=follow_links)
+    return {name: guard.real(file) for name, file in files.items()}
 
 
 def _anywhere_below(folder: Path, names: list[str]) -> dict[str, Path]:
@@ -62,20 +67,27 @@ def _anywhere_below(folder: Path, names: list[str]) -> dict[str, Path]:
 
 
 def place_file(file: Path, target: Path) -> None:
-    """Hard-link a file, or copy it where links are impossible (another disk, another owner)."""
+    """Hard-link the file at a real path, or copy it where links are impossible (another disk, another owner)."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    file = file.resolve()  # a hard link to a symbolic link would dangle when the folder moves
-    try:
-        os.link(file, target)
-    except OSError:
-        shutil.copyfile(file, target)
+    with open_real_file(file) as opened:
+        try:
+            os.link(file, target)
+            if os.path.samestat(os.fstat(opened.fileno()), os.lstat(target)):
+                return
+            target.unlink()  # something else has taken the place of the file
+        except OSError:
+            target.unlink(missing_ok=True)
+        with target.open("wb") as out:
+            shutil.copyfileobj(opened, out)
 
 
-def place_tree(folder: Path, target: Path) -> None:
-    """Apply `place_file` to everything below a folder."""
-    target.mkdir(parents=True, exist_ok=True)
-    for file in folder.rglob("*"):
-        if file.is_dir():
-            (target / file.relative_to(folder)).mkdir(parents=True, exist_ok=True)
-        elif file.is_file():
-            place_file(file, target / file.relative_to(folder))
+def place_tree(source: Path, target: Path) -> None:
+    """Place a file, or everything below a folder; symbolic links stay links."""
+    if source.is_symlink():
+        target.symlink_to(source.readlink())
+    elif source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+        for entry in source.iterdir():
+            place_tree(entry, target / entry.name)
+    elif source.is_file():
+        place_file(source.resolve(), target)

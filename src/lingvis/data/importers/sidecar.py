@@ -7,8 +7,9 @@ from pathlib import Path
 from lingvis.data.importers.collect import RowCollector
 from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.pictures import list_pictures
-from lingvis.data.importers.source import Source, parse_language, printable
+from lingvis.data.importers.source import Source, parse_language
 from lingvis.errors import UserError
+from lingvis.printing import printable
 
 
 def read(source: Source, options: ImportOptions) -> ImportedRows:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import io
 import json
+import os
 import re
-import zlib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from lingvis.data.rows import LANGUAGE_CODE, Split
 from lingvis.errors import UserError, choices
+from lingvis.files import open_real_file
+from lingvis.printing import printable
+from lingvis.untrusted import parse_json, unpack
 
 SPLIT_NAMES: dict[str, Split] = {
     "train": "train",
@@ -32,12 +35,15 @@ _SPLIT_WORD = re.compile(rf"(?<![a-z])({'|'.join(SPLIT_NAMES)})(?![a-z])")
 
 
 class Source:
-    """A file or folder to import; every file read through it counts in `checksum`."""
+    """A file or folder to import; every file read through it counts in `checksum`.
 
-    def __init__(self, path: Path) -> None:
+    Links out of its folder are followed only with `follow_links`; the path itself may be a link.
+    """
+
+    def __init__(self, path: Path, *, follow_links: bool = False) -> None:
         if not path.exists():
             raise UserError(f"no file or folder at {path}; check the path of the source")
-        self.path = path
+        self.path, self.follow_links = path, follow_links
         self.folder = path if path.is_dir() else path.parent
         self._digests: dict[str, str] = {}
 
@@ -66,9 +72,9 @@ class Source:
     def text(self, file: Path) -> str:
         """A UTF-8 text, with or without a byte order mark, plain or compressed."""
         try:
-            raw = file.read_bytes()
-            raw = gzip.decompress(raw) if file.suffix == ".gz" else raw
-        except (OSError, EOFError, zlib.error) as error:
+            with self.open(file) as opened:
+                raw = unpack(file, opened)
+        except (OSError, ValueError) as error:
             raise UserError(f"{file} cannot be read: {error}; it may be cut off") from error
         self._remember(file, hashlib.sha256(raw).hexdigest())
         try:
@@ -91,23 +97,34 @@ class Source:
         """A JSON value."""
         text = self.text(file)
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError also for a number with too many digits
+            return parse_json(text)
+        except ValueError as error:
             raise UserError(f"{file} is not JSON: {error}; check that it is the right file") from error
 
     def array(self, file: Path) -> NDArray[Any]:
         """A memory-mapped .npy array."""
         try:
-            array: NDArray[Any] = np.lib.format.open_memmap(file, mode="r")
+            array: NDArray[Any] = np.lib.format.open_memmap(self._real(file), mode="r")
             self.remember(file)
+        except UserError:
+            raise
         except Exception as error:  # numpy evaluates the header, so a damaged one can raise nearly anything
             raise UserError(f"{file} is not a complete .npy array of numbers: {error}") from error
         return array
 
     def remember(self, file: Path) -> None:
         """Add a file to the checksum that is read by other means."""
-        with file.open("rb") as handle:
-            self._remember(file, hashlib.file_digest(handle, "sha256").hexdigest())
+        with self.open(file) as opened:
+            self._remember(file, hashlib.file_digest(opened, "sha256").hexdigest())
+
+    def open(self, file: Path) -> io.BufferedReader:
+        """Open a file of the source for reading."""
+        return open_real_file(self._real(file))
+
+    def _real(self, file: Path) -> Path:
+        """The real path of a file; some formats keep a list of pictures beside or above the source."""
+        folder = Path(os.path.commonpath([self.folder.absolute(), file.absolute()]))
+        return LinkGuard(folder, follow_links=self.follow_links or file == self.path).real(file)
 
     def _remember(self, file: Path, digest: str) -> None:
         self._digests[
@@ -118,6 +135,26 @@ class Source:
     def checksum(self) -> str:
         """SHA-256 over all files read so far."""
         return hashlib.sha256(json.dumps(sorted(self._digests.items())).encode()).hexdigest()
+
+
+class LinkGuard:
+    """The real paths of files below a folder; a link that leads out of it is an error, unless `follow_links`."""
+
+    def __init__(self, folder: Path, *, follow_links: bool) -> None:
+        self.folder, self.follow_links = folder, follow_links
+        self._real_folder = cache(os.path.realpath)  # most files share their folder
+        self._inside = os.path.join(os.path.realpath(folder), "")
+
+    def real(self, file: Path) -> Path:
+        """The real path of a file."""
+        parent = self._real_folder(file.parent)
+        real = os.path.realpath(file) if file.is_symlink() else os.path.join(parent, file.name)
+        if not (self.follow_links or real.startswith(self._inside)):
+            raise UserError(
+                f"{file} is behind a link that leads out of {self.folder}; put the file itself there, or set "
+                "follow_links to import what links point to"
+            )
+        return Path(real)
 
 
 def bare_name(file: Path) -> str:
@@ -138,11 +175,6 @@ def plain_text(value: object, what: str, where: str) -> str:
             printable(f"{where}: the {what} {value[:40]!r} cannot be written as UTF-8; fix it in the source")
         ) from None
     return value
-
-
-def printable(text: str) -> str:
-    """The text with escapes for characters that UTF-8 cannot encode."""
-    return text.encode(errors="backslashreplace").decode()
 
 
 def split_name(text: object, where: str) -> Split:

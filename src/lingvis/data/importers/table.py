@@ -78,7 +78,7 @@ def _parquet(source: Source, file: Path) -> Iterator[tuple[str, Record]]:
         ) from error
     source.remember(file)
     try:
-        with parquet.ParquetFile(file) as table:
+        with source.open(file) as opened, parquet.ParquetFile(opened) as table:
             names = table.schema_arrow.names
             _check(names, file)
             columns = [name for name in names if name in KNOWN or name.startswith(WIDE)]

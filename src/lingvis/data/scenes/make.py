@@ -22,6 +22,7 @@ from lingvis.errors import UserError
 from lingvis.files import atomic_folder, write_json
 from lingvis.hardware import core_count
 from lingvis.progress import ProgressBar
+from lingvis.untrusted import read_json
 
 # Increase it when a change alters the scenes of a seed.
 VERSION = 1
@@ -96,7 +97,7 @@ def _holds(target: Path, settings: SceneSettings) -> bool:
         return False
     remedy = "choose another folder, or remove this one first"
     try:
-        stored = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
+        stored = read_json(target / MANIFEST)
     except (OSError, ValueError):
         stored = None
     if not isinstance(stored, dict):

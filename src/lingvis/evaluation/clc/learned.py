@@ -15,6 +15,7 @@ from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.model.folder import WEIGHTS
+from lingvis.untrusted import check_regular, parse_json
 
 FILE = "consistency.safetensors"  # beside the model it was fitted for
 UNITS = 32
@@ -73,10 +74,11 @@ class LearnedConsistency:
         if not file.is_file():
             raise UserError(f"{folder} has no {FILE}; make it with: {command}")
         try:
+            check_regular(file)
             with safe_open(file, framework="numpy") as opened:
                 metadata = opened.metadata() or {}
                 stored = cls(
-                    json.loads(metadata["languages"]), opened.get_tensor("hidden"), opened.get_tensor("out")
+                    parse_json(metadata["languages"]), opened.get_tensor("hidden"), opened.get_tensor("out")
                 )
         except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
             raise UserError(f"{file} is damaged ({error}); make it again with: {command}") from error

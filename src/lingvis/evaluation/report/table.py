@@ -8,6 +8,7 @@ from rich.table import Table
 
 from lingvis.evaluation.metrics import RECALLS, RetrievalScores
 from lingvis.evaluation.result import Report
+from lingvis.printing import cell
 
 COLUMNS = (
     "lang",
@@ -86,11 +87,11 @@ def summary(report: Report) -> str:
 
 def table(report: Report) -> Table:
     """A table for the terminal; headings of two lines keep it within 80 columns."""
-    shown = Table(title=heading(report), caption=summary(report), box=box.SIMPLE_HEAD, padding=0)
+    shown = Table(title=cell(heading(report)), caption=cell(summary(report)), box=box.SIMPLE_HEAD, padding=0)
     for number, name in enumerate(columns(report)):
         shown.add_column(name.replace(" ", "\n"), justify="right" if number else "left", no_wrap=True)
     for row in rows(report):
-        shown.add_row(*row)
+        shown.add_row(*map(cell, row))
     return shown
 
 

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from lingvis.device import choose_device
 from lingvis.errors import UserError
+from lingvis.features.backbones.hub import without_hub
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.registry import Registry
-
-Interpolation = Literal["nearest", "bilinear", "bicubic", "lanczos"]
-Fit = Literal["squash", "crop"]
-
-
-@dataclass(frozen=True, slots=True)
-class Preprocessing:
-    """How a picture becomes a square of `size` pixels with channels (value / 255 - mean) / std.
-
-    fit: `squash` scales width and height separately, `crop` takes the largest centred square first.
-    keep: the share of each side that the centred cut keeps; 1 keeps everything after `fit`.
-    """
-
-    size: int
-    mean: tuple[float, float, float]
-    std: tuple[float, float, float]
-    interpolation: Interpolation = "bicubic"
-    fit: Fit = "squash"
-    keep: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +61,15 @@ class TrainableBackbone(Backbone, Protocol):
 BACKBONES: Registry[Callable[..., TrainableBackbone]] = Registry("backbone")
 
 
-def load_backbone(name: str, *, device: str | None = None, pretrained: bool = True) -> Backbone:
+def load_backbone(
+    name: str, *, device: str | None = None, pretrained: bool = True, fetch: bool = True
+) -> Backbone:
     """Build the backbone called `name`, by default on CUDA if it is available.
 
-    pretrained=False keeps random weights and downloads nothing.
+    pretrained=False keeps random weights and downloads nothing; fetch=False uses only weights that were downloaded
+    before.
     """
-    return _load(name, device=choose_device(device), pretrained=pretrained, trainable=False)
+    return _load(name, device=choose_device(device), pretrained=pretrained, trainable=False, fetch=fetch)
 
 
 def load_trainable(name: str, *, pretrained: bool) -> TrainableBackbone:
@@ -90,12 +77,15 @@ def load_trainable(name: str, *, pretrained: bool) -> TrainableBackbone:
     return _load(name, device=torch.device("cpu"), pretrained=pretrained, trainable=True)
 
 
-def _load(name: str, *, device: torch.device, pretrained: bool, trainable: bool) -> TrainableBackbone:
+def _load(
+    name: str, *, device: torch.device, pretrained: bool, trainable: bool, fetch: bool = True
+) -> TrainableBackbone:
     prefix, colon, rest = name.partition(":")
     family = next((entry for entry in BACKBONES if colon and entry.name.startswith(prefix + colon)), None)
     if family is not None and not rest:
         raise UserError(f"backbone {name!r} lacks the name of a network; write it as {family.name}")
     factory = family.factory if family is not None else BACKBONES.get(name)
-    return factory(
-        rest if family is not None else name, device=device, pretrained=pretrained, trainable=trainable
-    )
+    with contextlib.nullcontext() if fetch or family is None else without_hub(name):
+        return factory(
+            rest if family is not None else name, device=device, pretrained=pretrained, trainable=trainable
+        )

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import BACKBONES, Preprocessing
+from lingvis.features.backbones.contract import BACKBONES
+from lingvis.features.preprocessing import Preprocessing
 
 SIZES = {"efficientnet-lite0": 224, "efficientnet-lite1": 240, "efficientnet-lite2": 260}
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import Fit, Preprocessing
+from lingvis.features.preprocessing import Fit, Preprocessing
 
 
 class _Network(Protocol):

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from lingvis.errors import UserError, choices
-from lingvis.features.backbones.contract import BACKBONES, Fit, Preprocessing
+from lingvis.features.backbones.contract import BACKBONES
 from lingvis.features.backbones.external import load_external, measure_dims, square_preprocessing, suggest
+from lingvis.features.preprocessing import Fit, Preprocessing
 
 FITS: dict[str, Fit] = {"shortest": "crop", "squash": "squash"}
 

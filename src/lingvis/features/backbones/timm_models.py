@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from lingvis.errors import UserError
-from lingvis.features.backbones.contract import BACKBONES, Fit, Preprocessing
+from lingvis.features.backbones.contract import BACKBONES
 from lingvis.features.backbones.external import (
     as_map,
     load_external,
@@ -16,6 +16,7 @@ from lingvis.features.backbones.external import (
     square_preprocessing,
     suggest,
 )
+from lingvis.features.preprocessing import Fit, Preprocessing
 
 FITS: dict[str, Fit] = {"center": "crop", "squash": "squash"}
 

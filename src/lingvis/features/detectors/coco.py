@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from lingvis.features.detectors.contract import DETECTORS, DetectorPicture, requ
 from lingvis.features.detectors.ids import PictureIds
 from lingvis.features.detectors.labels import json_labels, read_labels
 from lingvis.files import checksum
+from lingvis.untrusted import read_json
 
 
 @DETECTORS.register(
@@ -78,6 +78,6 @@ def _by_picture(
 
 def _load(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return read_json(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read as JSON: {error}; name a complete file") from error

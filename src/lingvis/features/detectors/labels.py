@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lingvis.errors import UserError
+from lingvis.untrusted import parse_json
 
 # Names that label maps use for unused class numbers.
 NOTHING = frozenset({"", "???", "n/a", "background", "__background__"})
@@ -21,7 +21,7 @@ def read_labels(file: Path) -> dict[int, str]:
         raise UserError(f"labels {file} cannot be read: {error}; name a text file in UTF-8") from error
     if file.suffix == ".json":
         try:
-            return json_labels(json.loads(text))
+            return json_labels(parse_json(text))
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(
                 f"labels {file} are not a JSON list of names and have no COCO categories ({error!r}); "

@@ -5,17 +5,28 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import time
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import Depends
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
+
+from lingvis.serve.limits.clients import client_of
+from lingvis.serve.limits.guesses import Guesses
+from lingvis.serve.limits.refusals import Refusal
 
 SESSIONS = 1000  # beyond this number the oldest is dropped
 MAX_AGE = 30 * 24 * 3600
+NEEDED = Refusal(
+    401,
+    "this server needs its token; send it as: Authorization: Bearer TOKEN",
+    {"WWW-Authenticate": "Bearer"},
+)
 
 _bearer = HTTPBearer(
     auto_error=False, scheme_name="token", description="The token, unless the server runs without one."
@@ -27,23 +38,33 @@ class Access:
 
     def __init__(self, token: str | None, collection: str) -> None:
         self._token = token.encode() if token is not None else None
-        self._sessions: OrderedDict[bytes, None] = OrderedDict()
+        self._sessions: OrderedDict[bytes, float] = OrderedDict()
+        self._guesses = Guesses()
         self.cookie = "lingvis_" + hashlib.sha256(collection.encode(errors="replace")).hexdigest()[:8]
 
-    def knows(self, token: str) -> bool:
-        """Return whether a string is the token, in constant time."""
-        return self._token is None or hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
+    async def refuse(self, scope: Scope) -> Refusal | None:
+        """Return a refusal of a request without the token and without a session."""
+        if self._token is None or any(self._lives(session) for session in self._cookies(scope)):
+            return None
+        token = _token_of(scope)
+        if token is None:
+            return NEEDED
+        return await self.refuse_token(token, scope)
 
-    def allows(self, request: Request, token: str | None) -> bool:
-        """Return whether a request may be answered."""
-        if self._token is None or (token is not None and self.knows(token)):
-            return True
-        return _digest(request.cookies.get(self.cookie, "")) in self._sessions
+    async def refuse_token(self, token: bytes, scope: Scope) -> Refusal | None:
+        """Return a refusal of a wrong token, after a while if many were wrong."""
+        client = client_of(scope)
+        right = self._token is None or hmac.compare_digest(token, self._token)
+        refusal = self._guesses.judge(client, right=right)
+        if refusal is not None:
+            await self._guesses.hold_back(client)
+        return refusal
 
     def start(self, request: Request, response: Response) -> None:
-        """Set a cookie that replaces the token until the server ends."""
+        """Set a cookie that replaces the token for MAX_AGE seconds, until its end or that of the server."""
+        self._drop(request)
         session = secrets.token_urlsafe(32)
-        self._sessions[_digest(session)] = None
+        self._sessions[_digest(session.encode())] = time.time() + MAX_AGE
         if len(self._sessions) > SESSIONS:
             self._sessions.popitem(last=False)
         response.set_cookie(
@@ -57,24 +78,46 @@ class Access:
         )
 
     def end(self, request: Request, response: Response) -> None:
-        """End the session of the cookie."""
-        self._sessions.pop(_digest(request.cookies.get(self.cookie, "")), None)
+        """End the session of the cookie, wherever the cookie was copied to."""
+        self._drop(request)
         response.delete_cookie(self.cookie, path="/", httponly=True, samesite="strict")
 
+    def _drop(self, request: Request) -> None:
+        for session in self._cookies(request.scope):
+            self._sessions.pop(_digest(session), None)
 
-def allowed(
-    request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-) -> None:
-    """Raise 401 for a request with neither token nor cookie."""
-    access: Access = request.app.state.server.access
-    if not access.allows(request, given.credentials if given is not None else None):
-        raise HTTPException(
-            401,
-            "this server needs its token; send it as: Authorization: Bearer TOKEN",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+    def _lives(self, session: bytes) -> bool:
+        key = _digest(session)
+        expiry = self._sessions.get(key)
+        if expiry is not None and time.time() > expiry:
+            del self._sessions[key]
+            return False
+        return expiry is not None
+
+    def _cookies(self, scope: Scope) -> Iterator[bytes]:
+        """Yield the values of the session cookie. They need no unquoting, which takes quadratic time in http.cookies."""
+        wanted = self.cookie.encode()
+        for header, value in scope["headers"]:
+            if header == b"cookie":
+                for pair in value.split(b";"):
+                    name, _, session = pair.strip().partition(b"=")
+                    if name == wanted:
+                        yield session
 
 
-def _digest(session: str) -> bytes:
+async def allowed(_: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> None:
+    """State in the OpenAPI document that a route needs the token; the gate checks it."""
+
+
+def _token_of(scope: Scope) -> bytes | None:
+    """Return the token of the Authorization header."""
+    for header, value in scope["headers"]:
+        if header == b"authorization":
+            scheme, _, token = value.partition(b" ")
+            return token.strip() if scheme.lower() == b"bearer" else None
+    return None
+
+
+def _digest(session: bytes) -> bytes:
     """Return a hash for looking up the session, so that timing reveals nothing about the cookie."""
-    return hashlib.sha256(session.encode(errors="replace")).digest()
+    return hashlib.sha256(session).digest()

@@ -2,76 +2,81 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lingvis.serve.limits.slots import BUSY, LATER, Slots
+from lingvis.serve.limits.access import Access
+from lingvis.serve.limits.clients import ClientSlots, client_of
+from lingvis.serve.limits.heads import refuse_address, refuse_headers
+from lingvis.serve.limits.refusals import Refusal
+from lingvis.serve.limits.sites import refuse_other_sites
+from lingvis.serve.limits.slots import BUSY
 
-READING = {"GET", "HEAD", "OPTIONS"}
-CROWDED = "crowded"  # the protocol marks a connection beyond its limit with this
+# Addresses that contain nothing of the collection; links of other sites may open the page.
+WITHOUT_TOKEN = frozenset({"/", "/openapi.json", "/api/health", "/api/session"})
+FILES = "/static/"
+UNUSED = frozenset({b"range", b"if-range"})  # no route needs parts of a file, and parsing them may be slow
+OTHER_NAME = Refusal(
+    403, "this server answers only at its own address; use the address that it printed at its start"
+)
+NOT_UTF8 = Refusal(400, "the address is not valid UTF-8; encode its characters as UTF-8 before escaping them")
 
 
 class Gate:
-    """Rejects other host names, requests from pages of other sites, addresses that are not UTF-8, and more concurrent
-    requests than slots.
+    """Rejects requests that are too large, for other host names, from pages of other sites or without the token,
+    addresses that are not UTF-8, and more concurrent requests than slots.
 
     hosts: the allowed names. Another site may point its name to 127.0.0.1 (DNS rebinding) to pass for this server; the
     Host header still has its name.
     """
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None, requests: int) -> None:
-        self._app, self._hosts = app, hosts
-        self._slots = Slots(requests)
+    def __init__(self, app: ASGIApp, access: Access, hosts: frozenset[str] | None, requests: int) -> None:
+        self._app, self._access, self._hosts = app, access, hosts
+        self._slots = ClientSlots(requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif scope.get("state", {}).get(CROWDED):
-            headers = {**LATER, "Connection": "close"}
-            await JSONResponse({"error": BUSY}, 429, headers=headers)(scope, receive, send)
-        elif (refusal := self._refusal(scope)) is not None:
-            status, sentence = refusal
-            await JSONResponse({"error": sentence}, status)(scope, receive, send)
-        elif self._slots.take():
-            try:
-                await self._app(scope, receive, send)
-            finally:
-                self._slots.release()
-        else:
-            await JSONResponse({"error": BUSY}, 429, headers=LATER)(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        headers = Headers(scope=scope)
-        host = headers.get("host", "")
-        if self._hosts is not None and _name(host) not in self._hosts:
-            return (
-                403,
-                "this server answers only at its own address; use the address that it printed at its start",
-            )
-        if scope["method"] not in READING and not _own_page(headers):
-            return (
-                403,
-                "this request comes from a page of another site; only this server's page may send requests",
-            )
+            return
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        refusal = self._refuse(scope, path)
+        if refusal is None and path not in WITHOUT_TOKEN and not path.startswith(FILES):
+            refusal = await self._access.refuse(scope)
+        if refusal is None and not _is_utf8(scope):
+            refusal = NOT_UTF8
+        client = client_of(scope)
+        if refusal is None and not self._slots.take(client):
+            refusal = BUSY
+        if refusal is not None:
+            await refusal.response()(scope, receive, send)
+            return
+        scope["headers"] = [(name, value) for name, value in scope["headers"] if name not in UNUSED]
         try:
-            address = scope.get("raw_path", b"") + b"?" + scope["query_string"]
-            unquote_to_bytes(address).decode("utf-8")
-        except UnicodeDecodeError:
-            return 400, "the address is not valid UTF-8; encode its characters as UTF-8 before escaping them"
-        return None
+            await self._app(scope, receive, send)
+        finally:
+            self._slots.release(client)
+
+    def _refuse(self, scope: Scope, path: str) -> Refusal | None:
+        refusal = refuse_headers(scope["headers"]) or refuse_address(
+            scope.get("raw_path", b""), scope["query_string"]
+        )
+        if refusal is not None:
+            return refusal
+        headers = Headers(scope=scope)
+        if self._hosts is not None and _name(headers.get("host", "")) not in self._hosts:
+            return OTHER_NAME
+        page = scope["method"] in ("GET", "HEAD") and (path == "/" or path.startswith(FILES))
+        return None if page else refuse_other_sites(headers)
 
 
-def _own_page(headers: Headers) -> bool:
-    """Return whether no browser header reveals a page of another site."""
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site is not None:  # only the browser sets it, and it is also right behind a proxy
-        return site in ("same-origin", "none")
-    # A page can set the forwarded host only with permission of this server (CORS), which never grants it.
-    own = {headers.get("host", "").lower(), headers.get("x-forwarded-host", "").lower()}
-    return origin is None or urlsplit(origin).netloc.lower() in own - {""}
+def _is_utf8(scope: Scope) -> bool:
+    try:
+        unquote_to_bytes(scope.get("raw_path", b"") + b"?" + scope["query_string"]).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _name(host: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from starlette.exceptions import HTTPException
 
-BUSY = "the server is busy; ask again in a second"
-LATER = {"Retry-After": "1"}
+from lingvis.serve.limits.refusals import Refusal
+
+BUSY = Refusal(429, "the server is busy; ask again in a second", {"Retry-After": "1"})
 
 
 class Slots:
@@ -35,17 +34,7 @@ class Slots:
         if self._free < 1:
             raise busy()
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold a slot during the block; raises 429 if none is free."""
-        if not self.take():
-            raise busy()
-        try:
-            yield
-        finally:
-            self.release()
-
 
 def busy() -> HTTPException:
     """Return the answer 429."""
-    return HTTPException(429, BUSY, headers=LATER)
+    return BUSY.exception()

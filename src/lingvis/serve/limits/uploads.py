@@ -1,4 +1,4 @@
-"""Read the bodies of requests up to a limit, and check pictures before decoding."""
+"""Read the bodies of requests up to a limit, and decode pictures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import AsyncGenerator
 from typing import Any, BinaryIO
 
 from fastapi.exceptions import RequestValidationError
-from PIL import Image, UnidentifiedImageError
 from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
-from lingvis.data.images import open_image
+from lingvis.features.decoding.content import DecodeRequest, ViewRequest
+from lingvis.features.decoding.pool import DecoderPool
+from lingvis.features.pictures import BrokenPicture, CostlyPicture, DecodedPicture, UnknownFormat
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.serve.queries import PictureQuery
 from lingvis.serve.settings import QUERIES
 
@@ -69,21 +71,21 @@ async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[Pi
         raise
 
 
-def check_picture(file: BinaryIO, *, pixels: int) -> None:
-    """Raise if the file is not a picture, or has too many pixels."""
-    too_many = HTTPException(413, f"the picture has more than {pixels:,} pixels; send a smaller one")
+def decode_upload(
+    file: BinaryIO, preprocessing: Preprocessing, decoders: DecoderPool, *, pixels: int
+) -> DecodedPicture:
+    """Decode an uploaded picture for a model; 413, 415 or 422 if it is too costly, no picture or damaged."""
     try:
-        with open_image(file) as image:
-            if image.width * image.height > pixels:
-                raise too_many
-    except Image.DecompressionBombError as error:
-        raise too_many from error
-    except UnidentifiedImageError as error:
+        request = DecodeRequest(views=ViewRequest(preprocessing), pixels=pixels)
+        views = decoders.decode(file.read(), request).views
+    except UnknownFormat as error:
         raise HTTPException(
             415,
             "the file is not a picture of a known format; send a JPEG, PNG, WebP, GIF, BMP, TIFF, HEIC or AVIF",
         ) from error
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
+    except CostlyPicture as error:
+        raise HTTPException(413, f"the picture cannot be used: {error}") from error
+    except BrokenPicture as error:
         raise HTTPException(422, "the picture is damaged; send another one") from error
-    finally:
-        file.seek(0)
+    assert views is not None  # requested
+    return views

@@ -16,7 +16,7 @@ from lingvis.serve.limits.access import allowed
 from lingvis.serve.limits.uploads import read_body
 from lingvis.serve.server import ServerOfRequest
 
-TOKEN_BYTES = 4096
+TOKEN_BYTES, TOKEN_SECONDS = 4096, 10.0
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 REFUSED: dict[int | str, dict[str, Any]] = {
     401: {"model": ErrorAnswer, "description": "The token is missing or wrong."}
@@ -56,17 +56,17 @@ async def collection(server: ServerOfRequest) -> CollectionAnswer:
 )
 async def start_session(server: ServerOfRequest, request: Request) -> Response:
     """For browsers, which should not store the token."""
-    parts = [part async for part in read_body(request, limit=TOKEN_BYTES, seconds=10)]
+    with server.sessions.held(request):
+        parts = [part async for part in read_body(request, limit=TOKEN_BYTES, seconds=TOKEN_SECONDS)]
     try:
         token = json.loads(b"".join(parts))["token"]
         if not isinstance(token, str):
             raise TypeError
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise HTTPException(422, 'send JSON of the form {"token": "..."}') from error
-    if not server.access.knows(token):
-        raise HTTPException(
-            401, "this is not the token of this server; look it up where the server was started"
-        )
+    refusal = await server.access.refuse_token(token.encode(errors="surrogatepass"), request.scope)
+    if refusal is not None:
+        raise refusal.exception()
     response = Response(status_code=204)
     server.access.start(request, response)
     return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import anyio
@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from lingvis.serve.answers import ErrorAnswer, ItemAnswer
-from lingvis.serve.files import SHOWN, OpenPicture, as_jpeg, open_file
+from lingvis.serve.files import OpenPicture, as_jpeg
 from lingvis.serve.limits.access import allowed
 from lingvis.serve.server import ServerOfRequest
 
@@ -63,29 +63,28 @@ async def thumbnail(server: ServerOfRequest, id: Id, request: Request, v: Versio
 
 @router.get("/picture", summary="The picture itself", response_class=Response, responses=PICTURE)
 async def picture(server: ServerOfRequest, id: Id, request: Request) -> Response:
-    """The original file if browsers can show its format, otherwise a JPEG."""
+    """The original file, up to the end of its picture, if browsers can show its format; otherwise a JPEG."""
     info = await server.reads.run(server.engine.info, id)
-    opened = await server.reads.run(open_file, info)
+    opened = await server.reads.run(server.files.open, info)
     if opened is None:
         raise HTTPException(404, GONE)
-    kind = SHOWN.get(info.format)
     known = _unless_known(request, opened.mark, ASK_FIRST)
     if known is not None:
         opened.file.close()
         return known
     headers = {"ETag": opened.mark, "Cache-Control": ASK_FIRST}
     name = Path(info.path)
-    if kind is None:
+    if opened.media_type is None:
         headers["Content-Disposition"] = _disposition(name.with_suffix(".jpg").name)
         try:
-            converted = await server.conversions.run(as_jpeg, opened)
+            converted = await server.conversions.run(as_jpeg, opened, server.converters)
         finally:
             opened.file.close()
         if converted is None:
             raise HTTPException(404, GONE)
         return Response(converted, media_type="image/jpeg", headers=headers)
     headers |= {"Content-Disposition": _disposition(name.name), "Content-Length": str(opened.size)}
-    return StreamingResponse(_chunks(opened), media_type=kind, headers=headers)
+    return StreamingResponse(_chunks(opened), media_type=opened.media_type, headers=headers)
 
 
 def _unless_known(request: Request, current: str, cache: str) -> Response | None:
@@ -99,11 +98,10 @@ def _unless_known(request: Request, current: str, cache: str) -> Response | None
 
 
 async def _chunks(opened: OpenPicture) -> AsyncIterator[bytes]:
-    """Yield only as many bytes as announced, even if the file grows meanwhile."""
-    file: BinaryIO = opened.file
+    """Yield only as many bytes as announced, and none after the file was changed."""
     left = opened.size
-    with file:
-        while left and (chunk := await anyio.to_thread.run_sync(file.read, min(CHUNK, left))):
+    with opened.file:
+        while left and (chunk := await anyio.to_thread.run_sync(opened.read, min(CHUNK, left))):
             left -= len(chunk)
             yield chunk
 

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 
 from lingvis.collection.stores.records import Hit
-from lingvis.serve.answers import ErrorAnswer, HitAnswer, QueryAnswer, SearchAnswer, SimilarAnswer
+from lingvis.features.pictures import DecodedPicture
+from lingvis.serve.answers import ErrorAnswer, HitAnswer, SearchAnswer, SimilarAnswer
 from lingvis.serve.limits.access import allowed
-from lingvis.serve.limits.uploads import check_picture, read_form
+from lingvis.serve.limits.uploads import decode_upload, read_form
 from lingvis.serve.queries import Filters, PictureQuery, SearchQuery
 from lingvis.serve.routes.items import Id
 from lingvis.serve.server import ServerOfRequest
@@ -27,7 +28,10 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 UPLOADS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorAnswer, "description": "The form is damaged."},
     408: {"model": ErrorAnswer, "description": "The picture was sent too slowly."},
-    413: {"model": ErrorAnswer, "description": "The picture has too many bytes or pixels."},
+    413: {
+        "model": ErrorAnswer,
+        "description": "The picture is too large, or too costly to decode.",
+    },
     415: {"model": ErrorAnswer, "description": "The file is not a picture."},
 }
 _fields = PictureQuery.model_json_schema()
@@ -63,17 +67,18 @@ async def by_picture(server: ServerOfRequest, request: Request) -> SearchAnswer:
     """Pictures similar to the one that is sent; with words, pictures that fit both."""
     server.searches.check()
     settings = server.settings
-    with server.uploads.held():  # separate slots, so that slow uploads do not block searches by words
+    with server.uploads.held(request):  # separate slots, so that slow uploads do not block searches by words
         query, image = await read_form(request, limit=settings.upload_bytes, seconds=settings.upload_seconds)
 
-        def find() -> tuple[list[QueryAnswer], list[Hit]]:
-            check_picture(image.file, pixels=settings.pixels)
-            return server.engine.search(query, image.file)
+        def decode() -> DecodedPicture:
+            preprocessing = server.engine.preprocessing()
+            return decode_upload(image.file, preprocessing, server.decoders, pixels=settings.pixels)
 
         try:
-            seconds, (queries, hits) = await server.searches.run_timed(find)
+            decoded = await server.decoding.run(decode)  # apart, so that a slow picture delays no search
         finally:
             await image.close()
+        seconds, (queries, hits) = await server.searches.run_timed(server.engine.search, query, decoded)
     return SearchAnswer(queries=queries, **_page(query, seconds, hits))
 
 

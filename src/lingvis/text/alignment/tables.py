@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import mmap
 import struct
-import zlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,6 +14,7 @@ from lingvis.text.vectors.fasttext_bin import ARGUMENTS, BEHIND_WORD, DICTIONARY
 from lingvis.text.vectors.read import read_vectors
 from lingvis.text.vectors.store import WordVectors
 from lingvis.text.vectors.table import WordTable
+from lingvis.untrusted import byte_lines
 
 
 def read_table(place: str, words: int) -> WordTable:
@@ -60,12 +59,11 @@ def _spellings(file: Path) -> Iterator[str]:
         yield from _spellings_of_model(file)
         return
     try:
-        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
-            for number, line in enumerate(stream):
-                word, _, numbers = line.strip().partition(b" ")
-                if number or b" " in numbers:  # the first line may count words and dimensions
-                    yield word.decode("utf-8", errors="replace")
-    except (gzip.BadGzipFile, EOFError, zlib.error):
+        for number, line in enumerate(byte_lines(file)):
+            word, _, numbers = line.strip().partition(b" ")
+            if number or b" " in numbers:  # the first line may count words and dimensions
+                yield word.decode("utf-8", errors="replace")
+    except ValueError:
         return
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from lingvis.errors import UserError
+from lingvis.untrusted import read_unpacked
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _VALUES = {char: value for value, char in enumerate(_DIGITS)}
@@ -38,12 +37,12 @@ def _read_text(plain: Path) -> bytes:
     """The text of `.dict` or `.dict.dz`; dictzip is gzip with an additional index, which is not needed here."""
     packed = plain.with_name(f"{plain.name}.dz")
     try:
-        return plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
+        return read_unpacked(plain if plain.exists() else packed)
     except FileNotFoundError as error:
         raise UserError(
             f"neither {plain} nor {packed.name} exists; put one of them beside the index"
         ) from error
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, ValueError) as error:
         raise UserError(
             f"{plain if plain.exists() else packed} cannot be read: {error}; download the dictionary again"
         ) from error

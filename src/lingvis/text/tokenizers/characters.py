@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from lingvis.text.tokenizers.base import (
     Tokenizer,
     Vocabulary,
 )
+from lingvis.untrusted import read_json
 
 # Number of distinct words that keep their ids; the limit bounds the memory of a server that runs for years.
 LASTING_IDS = 100_000
@@ -157,7 +157,7 @@ class CharacterTokenizer(Tokenizer):
 
     def load(self, folder: Path) -> None:
         """Read the files that `save` wrote."""
-        stored = json.loads((folder / self.FILE).read_text(encoding="utf-8"))
+        stored = read_json(folder / self.FILE)
         lists = stored["characters"], stored.get("added", [])
         for each in lists:
             if not isinstance(each, list) or not all(isinstance(one, str) and len(one) == 1 for one in each):

@@ -27,6 +27,7 @@ from lingvis.text.tokenizers.base import (
     Tokenizer,
     Vocabulary,
 )
+from lingvis.untrusted import read_bytes
 
 LENDER = "en"  # the language whose words replace rare words of the others
 
@@ -115,9 +116,7 @@ class LanguageWordTokenizer(Tokenizer):
 
     def load(self, folder: Path) -> None:
         """Read the files that `save` wrote."""
-        stored = _VocabularyFile.model_validate_json(
-            (folder / self.FILE).read_text(encoding="utf-8")
-        ).languages
+        stored = _VocabularyFile.model_validate_json(read_bytes(folder / self.FILE)).languages
         lender = set(stored[LENDER].words) if LENDER in stored else set()
         for lang, each in stored.items():
             if len(set(each.words)) != len(each.words):

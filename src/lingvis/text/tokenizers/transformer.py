@@ -13,6 +13,7 @@ from lingvis.arrays import Ints
 from lingvis.bounds import Count
 from lingvis.errors import UserError
 from lingvis.text.tokenizers.base import TOKENIZERS, Tokenizer, Vocabulary
+from lingvis.untrusted import check_regular, read_json
 
 FOLDER = "transformer"
 
@@ -30,15 +31,43 @@ def library() -> Any:
     return transformers
 
 
-def pretrained(kind: str, source: str | Path, **options: Any) -> Any:
-    """`AutoTokenizer`, `AutoModel` or `AutoConfig` from a hub name or a folder."""
+def pretrained(kind: str, name: str, **options: Any) -> Any:
+    """`AutoTokenizer` or `AutoModel` from a hub name or a folder that a recipe names; code beside it never runs."""
     try:
-        return getattr(library(), kind).from_pretrained(str(source), **options)
-    except (OSError, ValueError) as error:
+        return getattr(library(), kind).from_pretrained(name, trust_remote_code=False, **options)
+    except Exception as error:  # tokenizers raise nearly anything
         raise UserError(
-            f"transformer {str(source)!r} could not be loaded: {str(error).splitlines()[0]} "
+            f"transformer {name!r} could not be loaded: {_first_line(error)} "
             "Give a hub name such as bert-base-uncased, or the folder of a saved model."
         ) from error
+
+
+def stored(kind: str, run: Path) -> Any:
+    """`AutoTokenizer` or `AutoConfig` from the files in a model folder; never from the hub, and without their code."""
+    folder = run / FOLDER
+    _check_files(folder)
+    try:
+        return getattr(library(), kind).from_pretrained(
+            str(folder), trust_remote_code=False, local_files_only=True
+        )
+    except Exception as error:
+        raise ValueError(f"{FOLDER}: {_first_line(error)}") from error
+
+
+def _check_files(folder: Path) -> None:
+    """Raise if the folder of a transformer is missing, or if one of its files names a file elsewhere."""
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder.name}")
+    for file in folder.iterdir():
+        check_regular(file)
+        values = read_json(file) if file.suffix == ".json" else None
+        for key, value in values.items() if isinstance(values, dict) else ():
+            if key.endswith("_file") and isinstance(value, str) and Path(value).name != value:
+                raise ValueError(f"{file.name} names the file {value!r} outside the model folder")
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 @TOKENIZERS.register("transformer", "the subword tokenizer of a pretrained transformer")
@@ -61,7 +90,13 @@ class TransformerTokenizer(Tokenizer):
 
     def load(self, folder: Path) -> None:
         """Read the files that `save` wrote, without the hub."""
-        self._set(pretrained("AutoTokenizer", folder / FOLDER, local_files_only=True))
+        tokenizer, config = stored("AutoTokenizer", folder), stored("AutoConfig", folder)
+        largest = max(tokenizer.get_vocab().values(), default=0)
+        if largest >= config.vocab_size:
+            raise ValueError(
+                f"a token has the number {largest}, but the model has {config.vocab_size} of them"
+            )
+        self._set(tokenizer)
 
     def __call__(self, texts: Sequence[str], langs: Sequence[str]) -> list[Ints]:
         encoded = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from lingvis.text.tokenizers.base import (
     Tokenizer,
     Vocabulary,
 )
+from lingvis.untrusted import read_json
 
 
 @TOKENIZERS.register("words", "words of any script by ICU, between a start and an end token")
@@ -59,7 +59,7 @@ class WordTokenizer(Tokenizer):
 
     def load(self, folder: Path) -> None:
         """Read the files that `save` wrote."""
-        stored = json.loads((folder / self.FILE).read_text(encoding="utf-8"))["words"]
+        stored = read_json(folder / self.FILE)["words"]
         if not all(isinstance(word, str) for word in stored) or len(set(stored)) != len(stored):
             raise ValueError("its words must be strings, each once")
         self._set(stored)

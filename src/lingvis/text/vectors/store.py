@@ -18,6 +18,7 @@ from lingvis.errors import UserError, choices
 from lingvis.files import atomic_folder, checksum, write_json
 from lingvis.strict import StrictModel, explain
 from lingvis.text.vectors.table import WordTable
+from lingvis.untrusted import check_regular, parse_json, read_bytes
 
 MANIFEST = "manifest.json"
 VECTORS = "vectors"  # the folder below the dataset, and the tensor of a file
@@ -76,9 +77,11 @@ class WordVectors:
                 f"make some with: lingvis vectors train {path.parent.parent} --name {path.name}"
             )
         try:
-            return cls(path, VectorsManifest.model_validate_json(file.read_bytes()))
+            return cls(path, VectorsManifest.model_validate_json(read_bytes(file)))
         except ValidationError as error:
             raise _damaged(path, f"{MANIFEST}: {explain(error.errors()[0])}") from error
+        except ValueError as error:
+            raise _damaged(path, str(error)) from error
 
     @property
     def languages(self) -> list[str]:
@@ -115,12 +118,13 @@ class WordVectors:
             raise UserError(f"{self.path} has no vectors in {lang!r}; it has: {choices(self.languages)}")
         file = self.path / _file_name(lang)
         try:
+            check_regular(file)
             if checksum(file) != self.manifest.languages[lang].checksum:
                 raise _damaged(self.path, f"{file.name} does not match its checksum")
             with safe_open(file, framework="numpy") as stored:
-                words = json.loads(stored.metadata()["words"])
+                words = parse_json(stored.metadata()["words"])
                 return WordTable(words, stored.get_tensor(VECTORS).astype(np.float32))
-        except (OSError, SafetensorError) as error:
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
             raise _damaged(self.path, f"{file.name}: {error}") from error
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.text.segment import normalised
 from lingvis.text.vectors.table import WordTable
+from lingvis.untrusted import byte_lines
 
 
 def read_text_vectors(file: Path, wanted: Collection[str]) -> WordTable:
@@ -49,11 +48,10 @@ def read_text_vectors(file: Path, wanted: Collection[str]) -> WordTable:
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """Numbered lines without trailing spaces; blank lines are skipped."""
     try:
-        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                if stripped := line.rstrip(b" \r\n"):
-                    yield number, stripped
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        for number, line in enumerate(byte_lines(file), start=1):
+            if stripped := line.rstrip(b" \r\n"):
+                yield number, stripped
+    except ValueError as error:
         raise UserError(f"{file} cannot be unpacked: {error}; download it again") from error
 
 

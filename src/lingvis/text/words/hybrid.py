@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +20,7 @@ from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.latent import Assignment
 from lingvis.text.words.space import WordSpace, check_blocks, check_vectors
 from lingvis.types import TextBatch, Tokens
+from lingvis.untrusted import read_json
 
 
 @WORDS.register("hybrid", "separate vectors for frequent words, shared latent tokens for the others (SMALR)")
@@ -133,7 +133,7 @@ def _rows(vocabulary: Vocabulary, own_ids: Tensor, assignment: Assignment) -> tu
 
 def _stored_tokens(file: Path) -> int:
     try:
-        latent = json.loads(file.read_text(encoding="utf-8"))["latent"]
+        latent = read_json(file)["latent"]
         if type(latent) is not int or latent < 0:
             raise ValueError(f"latent must be a number of tokens, got {latent!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.text.tokenizers.transformer import FOLDER, library, pretrained
+from lingvis.text.tokenizers.transformer import FOLDER, library, pretrained, stored
 from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch, Tokens
 
@@ -22,10 +22,10 @@ class TransformerWords(WordPart):
     def __init__(self, *, vocabulary: Vocabulary, model: str, folder: Path | None = None) -> None:
         super().__init__()
         if folder is None:
-            self.transformer = pretrained("AutoModel", model)
+            self.transformer = pretrained("AutoModel", model, use_safetensors=True)
         else:
-            config = pretrained("AutoConfig", folder / FOLDER, local_files_only=True)
-            self.transformer = library().AutoModel.from_config(config)
+            config = stored("AutoConfig", folder)
+            self.transformer = library().AutoModel.from_config(config, trust_remote_code=False)
         self.dim = int(self.transformer.config.hidden_size)
 
     def save(self, folder: Path) -> None:

@@ -9,17 +9,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
+from pydantic import ConfigDict, TypeAdapter, with_config
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
-from lingvis.model.folder import CHECKPOINT
+from lingvis.model.folder import CHECKPOINT, is_finite
+from lingvis.untrusted import check_regular, parse_json
 
 FORMAT = "2"  # 1: recipes had one objective outside the terms
 
 
+@with_config(ConfigDict(arbitrary_types_allowed=True))
 @dataclass
 class TrainingState:
     """Progress of a training: `batch` batches of epoch `epoch` are done.
@@ -61,9 +64,12 @@ def check_checkpoint(folder: Path, identity: str) -> TrainingState:
     path = folder / CHECKPOINT
     if not path.is_file():
         raise UserError(f"{folder} has no checkpoint to resume from; start the run without `resume`")
-    with _damage_reported(path), safe_open(path, framework="pt") as file:
-        state = TrainingState(**json.loads(file.metadata()["state"]))
-        written = file.metadata().get("format", "1")
+    with _damage_reported(path):
+        check_regular(path)
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+        state = TypeAdapter(TrainingState).validate_python({**parse_json(metadata["state"]), "best": {}})
+        written = metadata.get("format", "1")
     if written != FORMAT:
         raise UserError(
             f"{folder} was begun by another version of lingvis (checkpoint format {written}, this one has {FORMAT}); "
@@ -84,16 +90,29 @@ def load_checkpoint(
     path = folder / CHECKPOINT
     with _damage_reported(path), safe_open(path, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    task.load_state_dict(_under(tensors, "task"), strict=True)
-    state.best = _under(tensors, "best")
-    device = next(task.parameters()).device
-    state.average = {name: tensor.to(device) for name, tensor in _under(tensors, "average").items()}
+        for name, tensor in tensors.items():
+            if not is_finite(tensor):
+                raise ValueError(f"{name} has a value that is not a finite number")
+        task.load_state_dict(_under(tensors, "task"), strict=True)
+        state.best = _under(tensors, "best")
+        device = next(task.parameters()).device
+        state.average = {name: tensor.to(device) for name, tensor in _under(tensors, "average").items()}
+        optimizer.load_state_dict(
+            {"state": _moments(tensors, optimizer), "param_groups": optimizer.state_dict()["param_groups"]}
+        )
+    return state
+
+
+def _moments(tensors: dict[str, Tensor], optimizer: torch.optim.Optimizer) -> dict[int, dict[str, Tensor]]:
+    """The optimiser's moments by the number of the parameter; raises unless they have its shape."""
+    shapes = [parameter.shape for group in optimizer.param_groups for parameter in group["params"]]
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in _under(tensors, "optimizer").items():
         index, key = name.split("/")
+        if tensor.ndim and tensor.shape != shapes[int(index)]:
+            raise ValueError(f"optimizer/{name} has the shape {list(tensor.shape)}")
         moments.setdefault(int(index), {})[key] = tensor
-    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
-    return state
+    return moments
 
 
 @contextlib.contextmanager
@@ -101,8 +120,9 @@ def _damage_reported(path: Path) -> Iterator[None]:
     """Report a checkpoint that cannot be read as a UserError."""
     try:
         yield
-    except (SafetensorError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is damaged ({error}); delete its folder and train again") from error
+    except (SafetensorError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise UserError(f"{path} is damaged ({reason}); delete its folder and train again") from error
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

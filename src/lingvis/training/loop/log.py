@@ -10,6 +10,7 @@ from typing import Any
 
 from lingvis.errors import UserError
 from lingvis.files import atomic_file, write_text
+from lingvis.untrusted import parse_json, read_bytes
 
 FILE = "log.jsonl"
 CURVES = "curves.png"
@@ -50,15 +51,26 @@ class RunLog:
 def read_log(folder: Path) -> list[dict[str, Any]]:
     """The records of a run; a last line cut off by a kill is dropped."""
     path = folder / FILE
-    if not path.is_file():
-        return []
-    lines = path.read_text(encoding="utf-8").split("\n")
     try:
-        return [json.loads(line) for line in lines[:-1]]
+        lines = read_bytes(path).decode("utf-8").split("\n")
+        return [_record(line) for line in lines[:-1]]
+    except FileNotFoundError:
+        return []
     except ValueError as error:
         raise UserError(
             f"{path} is damaged ({error}); delete it; the run resumes without its earlier log"
         ) from error
+
+
+def _record(line: str) -> dict[str, Any]:
+    record = parse_json(line)
+    numbers = {"train": ("loss", "lr"), "val": ("mR",)}
+    if not isinstance(record, dict) or record.get("kind") not in numbers:
+        raise ValueError("a line is not a record of training or validation")
+    for name in ("step", *numbers[record["kind"]]):
+        if not isinstance(record.get(name), int | float):
+            raise ValueError(f"a record has no number {name!r}")
+    return record
 
 
 def draw_curves(folder: Path, records: list[dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from lingvis.arrays import Floats
@@ -101,8 +102,11 @@ def kept_assignment(out: Path, make: Callable[[], Assignment | None]) -> Assignm
     """The latent vocabulary of a run, kept in its folder so that a resumed run has the same one."""
     file = out / ASSIGNMENT
     if file.is_file():
-        stored = load_file(file)
-        return Assignment(token_of=stored["token_of"], vectors=stored["vectors"])
+        try:
+            stored = load_file(file)
+            return Assignment(token_of=stored["token_of"], vectors=stored["vectors"])
+        except (SafetensorError, KeyError) as error:
+            raise UserError(f"{file} is damaged ({error}); delete its folder and train again") from error
     assignment = make()
     if assignment is not None:
         out.mkdir(parents=True, exist_ok=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from lingvis.errors import UserError
 from lingvis.files import sync
+from lingvis.lock import exclusive
 
 
 class FolderSync:
@@ -40,17 +38,7 @@ class FolderSync:
         self._done = seen
 
 
-@contextlib.contextmanager
-def one_writer(folder: Path) -> Iterator[None]:
+def one_writer(folder: Path) -> AbstractContextManager[None]:
     """Hold the lock of a collection folder; raises UserError if another process holds it. A kill releases it."""
-    handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o666)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(
-                f"another process is writing to {folder}; wait until it has finished, or stop it"
-            ) from error
-        yield
-    finally:
-        os.close(handle)
+    busy = f"another process is writing to {folder}; wait until it has finished, or stop it"
+    return exclusive(folder / "lock", busy)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import os
+import re
 import shutil
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from lingvis.collection.stores.lance.durable import FolderSync, one_writer
 from lingvis.collection.stores.lance.rows import schema
+from lingvis.collection.stores.lance.trouble import damaged, engine_errors
 from lingvis.collection.stores.lance.versions import FILE as FLUSHED
 from lingvis.collection.stores.lance.versions import drop_between, flushed
 from lingvis.collection.stores.records import FORMAT, Header
 from lingvis.errors import UserError
-from lingvis.files import write_json
+from lingvis.files import make_private_folder, write_json
+from lingvis.untrusted import read_json
 
 FILE = "collection.json"
+TABLE = r"items-[0-9a-f]+"  # never a path that leaves the folder
 
 
 def is_collection(folder: Path) -> bool:
@@ -31,8 +33,8 @@ def create_folder(folder: Path, header: Header, *, replace: bool) -> None:
     """Make an empty collection; with `replace`, empty an existing one atomically: collection.json is written last."""
     if folder.exists() and not is_collection(folder) and not _left_over(folder):
         raise UserError(f"{folder} exists and holds no collection; name a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    with one_writer(folder):
+    make_private_folder(folder)
+    with one_writer(folder), engine_errors(folder):
         if is_collection(folder) and not replace:  # another process made it meanwhile
             return
         name = f"items-{time.time_ns():x}"
@@ -72,24 +74,27 @@ def connect(folder: Path) -> Any:
 
 def open_table(folder: Path, name: str) -> Any:
     """Open the table of a collection; after a power cut, its last flushed version."""
+    _check_files(folder / f"{name}.lance")
     try:
-        return connect(folder).open_table(name)
-    except (ValueError, RuntimeError, OSError) as error:
+        with engine_errors(folder):
+            return connect(folder).open_table(name)
+    except UserError:
         version = flushed(folder, name)
         if version is None:
-            raise _damaged(folder, name) from error
+            raise
     with one_writer(folder):
         drop_between(folder, name, version)
-    try:
+    with engine_errors(folder):
         return connect(folder).open_table(name)
-    except (ValueError, RuntimeError, OSError) as error:
-        raise _damaged(folder, name) from error
 
 
-def _damaged(folder: Path, table: str) -> UserError:
-    return UserError(
-        f"collection {folder} is damaged (its table {table} cannot be opened); index the pictures into a new one"
-    )
+def _check_files(table: Path) -> None:
+    """Raise if a table holds anything but files and folders: the engine would wait for a pipe forever."""
+    for place, _, files in os.walk(table):
+        for name in files:
+            file = Path(place, name)
+            if not file.is_file():
+                raise damaged(table.parent, ValueError(f"{file} is not a regular file"))
 
 
 def read_header(folder: Path) -> tuple[Header, str]:
@@ -99,16 +104,17 @@ def read_header(folder: Path) -> tuple[Header, str]:
             f"no collection at {folder}; make one with: lingvis index {folder} FOLDER --model RUN"
         )
     try:
-        fields = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        fields = read_json(folder / FILE)
         if fields["format"] != FORMAT:
             raise UserError(
                 f"{folder} has collection format {fields['format']!r}, this version reads {FORMAT}; upgrade lingvis, or "
                 "index the pictures into a new collection"
             )
-        return Header.model_validate({key: value for key, value in fields.items() if key != "table"}), fields[
-            "table"
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+        header = Header.model_validate({key: value for key, value in fields.items() if key != "table"})
+        if not re.fullmatch(TABLE, table := fields["table"]):
+            raise ValueError(f"table has the name {table!r}")
+        return header, table
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{folder / FILE} is damaged; restore the file or index the pictures into a new collection"
         ) from error

@@ -20,6 +20,7 @@ from lingvis.collection.stores.exact import ExactIndex
 from lingvis.collection.stores.lance.durable import FolderSync, one_writer
 from lingvis.collection.stores.lance.folder import FILE, create_folder, open_table, read_header, write_header
 from lingvis.collection.stores.lance.rows import to_files, to_infos, to_items, to_matrix, to_table
+from lingvis.collection.stores.lance.trouble import engine_errors, reported
 from lingvis.collection.stores.lance.versions import flushed, go_back, record
 from lingvis.collection.stores.records import (
     CAPTION,
@@ -91,6 +92,7 @@ class LanceStore:
         self._load_from = 0.0
         self._stamp = (self.folder / FILE).stat().st_mtime_ns
 
+    @reported
     def replace_header(self, header: Header) -> None:
         """Store another header; the rows stay."""
         _, name = read_header(self.folder)
@@ -101,22 +103,26 @@ class LanceStore:
     def writing(self) -> Iterator[None]:
         """Context for all writes."""
         with one_writer(self.folder):
-            self._refresh()
-            self._table.checkout_latest()
-            go_back(self._table, self.folder, self._name)
+            with engine_errors(self.folder):
+                self._refresh()
+                self._table.checkout_latest()
+                go_back(self._table, self.folder, self._name)
             self._writing = True
             try:
-                self._sync()
+                with engine_errors(self.folder):
+                    self._sync()
                 yield
             finally:
                 self._writing = False
 
     def files(self) -> Iterator[StoredFile]:
         """Yield every row."""
-        self._refresh()
-        for batch in self._rows(FILE_COLUMNS).to_batches():
-            yield from to_files(batch)
+        with engine_errors(self.folder):
+            self._refresh()
+            for batch in self._rows(FILE_COLUMNS).to_batches():
+                yield from to_files(batch)
 
+    @reported
     def upsert(self, items: Sequence[Item]) -> None:
         """Add rows or replace rows with the same id."""
         if items:
@@ -125,17 +131,20 @@ class LanceStore:
             merge.execute(to_table(items, self.header.dim), on_bad_vectors="null")
             self._sync()
 
+    @reported
     def delete(self, ids: Sequence[str]) -> None:
         """Drop rows."""
         if ids:
             self._table.delete(_among(ids))
             self._sync()
 
+    @reported
     def items(self, ids: Sequence[str]) -> list[Item]:
         """Return whole rows."""
         self._refresh()
         return to_items(self._rows(None, _among(ids)).to_arrow()) if ids else []
 
+    @reported
     def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
         """Return embeddings by id."""
         self._refresh()
@@ -146,22 +155,26 @@ class LanceStore:
         matrix = to_matrix(rows[column], self.header.dim).astype(np.float32)
         return dict(zip(rows["id"].to_pylist(), matrix, strict=True))
 
+    @reported
     def info(self, id: str) -> PictureInfo | None:
         """Return the record of one picture."""
         self._refresh()
         return next(iter(to_infos(self._rows(INFO_COLUMNS, _among([id])).to_arrow())), None)
 
+    @reported
     def thumbnail(self, id: str) -> bytes | None:
         """Return the thumbnail of one picture."""
         self._refresh()
         column: list[bytes] = self._rows(["thumbnail"], _among([id])).to_arrow()["thumbnail"].to_pylist()
         return next(iter(column), None)
 
+    @reported
     def count(self) -> int:
         """Return the number of rows."""
         self._refresh()
         return int(self._table.count_rows())
 
+    @reported
     def statistics(self) -> Statistics:
         """Return numbers about all rows."""
         self._refresh()
@@ -177,6 +190,7 @@ class LanceStore:
             last=ends["max"],
         )
 
+    @reported
     def search(
         self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False
     ) -> list[list[Hit]]:
@@ -190,6 +204,7 @@ class LanceStore:
             self._by_engine(query, column, rows, k + offset, where)[offset : offset + k] for query in queries
         ]
 
+    @reported
     def maintain(self) -> None:
         """Merge small files and update the search indexes when it pays off."""
         rows = int(self._table.count_rows())

@@ -15,13 +15,26 @@ import psycopg_pool
 from pgvector.psycopg import register_vector
 from psycopg.conninfo import conninfo_to_dict
 
+from lingvis.collection.stores.contract import FullDiskError
 from lingvis.collection.stores.postgres.address import Address
+from lingvis.collection.stores.postgres.silence import LimitedConnection, SilentServerError
 from lingvis.errors import UserError
 
 PATIENCE = 30.0  # seconds to wait for a server to come back
 WAIT = 5.0  # seconds to wait for a free connection before the server is tried directly
 CONNECTIONS = 8
-DEFAULTS = {"connect_timeout": 10, "keepalives_idle": 60, "application_name": "lingvis"}
+# A server that is cut off is noticed within about 30 seconds, also while nothing is sent.
+DEFAULTS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+    "application_name": "lingvis",
+}
+SECONDS_TO_READ = 60  # per statement, unless the address sets statement_timeout
+SECONDS_TO_WRITE = 600.0
+SECONDS_TO_CANCEL = 5.0  # after its time limit, the server may take this long to report it
 # Just-in-time compilation would cost more than it saves; an acknowledged row has to be on the disk; a client that
 # vanished must not hold its locks for hours.
 SETTINGS = """
@@ -29,13 +42,18 @@ SETTINGS = """
         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
             THEN set_config('synchronous_commit', 'on', false) END
 """
+READING = """
+    SELECT milliseconds, set_config('statement_timeout', milliseconds::text, false)
+    FROM (SELECT CASE setting WHEN '0' THEN %s ELSE setting::int END AS milliseconds
+        FROM pg_settings WHERE name = 'statement_timeout') AS limits
+"""
 ADVICE = {
     "password": "give it in the address, in the variable PGPASSWORD or in the file ~/.pgpass",
     "does not exist": "create it (see docs/guide/postgres.md), or name another one",
     "": "check the address, and that the server runs and accepts you",
 }
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+Connection = LimitedConnection
 Result = TypeVar("Result")
 
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # our messages replace its warnings
@@ -56,11 +74,14 @@ def connect(address: Address) -> Connection:
         raise UserError(f"cannot connect to {address.shown} ({reason}); {advice}") from error
 
 
-def ask(address: Address, action: Callable[[Connection], Result]) -> Result:
-    """Run an idempotent action on a separate connection."""
+def ask(
+    address: Address, action: Callable[[Connection], Result], *, seconds: float | None = SECONDS_TO_WRITE
+) -> Result:
+    """Run an idempotent action on a separate connection; seconds: for one statement, None for no limit."""
 
     def attempt() -> Result:
         with connect(address) as connection:
+            connection.seconds = seconds
             return action(connection)
 
     return patiently(attempt, address)
@@ -68,8 +89,9 @@ def ask(address: Address, action: Callable[[Connection], Result]) -> Result:
 
 def open_connection(address: Address) -> Connection:
     """Open a connection in which every statement commits separately; raises errors of psycopg."""
-    connection = psycopg.connect(address.conninfo, **_options(address))
+    connection = LimitedConnection.connect(address.conninfo, **_options(address))
     connection.execute(SETTINGS)
+    connection.seconds = SECONDS_TO_WRITE
     return connection
 
 
@@ -79,6 +101,11 @@ def patiently(attempt: Callable[[], Result], address: Address) -> Result:
     while True:
         try:
             return attempt()
+        except (SilentServerError, psycopg.errors.ConnectionTimeout) as error:
+            raise UserError(
+                f"the server of {address.shown} does not answer ({_reason(error)}); check it and the network, or "
+                "restart it, and try again"
+            ) from error
         except psycopg.Error as error:
             if not _passes(error):
                 raise _explained(error, address) from error
@@ -134,6 +161,7 @@ class ConnectionPool:
         self._pool: psycopg_pool.ConnectionPool[Connection] = psycopg_pool.ConnectionPool(
             self._address.conninfo,
             kwargs=_options(self._address),
+            connection_class=LimitedConnection,
             configure=_configure,
             min_size=0,
             max_size=CONNECTIONS,
@@ -155,6 +183,8 @@ class ConnectionPool:
 def _configure(connection: Connection) -> None:
     register_vector(connection)
     connection.execute(SETTINGS)
+    milliseconds, _ = connection.execute(READING, [1000 * SECONDS_TO_READ]).fetchone() or (0, "")
+    connection.seconds = milliseconds / 1000 + SECONDS_TO_CANCEL
 
 
 def _options(address: Address) -> dict[str, Any]:
@@ -183,6 +213,10 @@ def _explained(error: psycopg.Error, address: Address) -> Exception:
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return UserError(
             f"the role in {address.shown} lacks a permission ({_reason(error)}); see docs/guide/postgres.md"
+        )
+    if isinstance(error, psycopg.errors.DiskFull):
+        return FullDiskError(
+            f"the disk of the server of {address.shown} is full ({_reason(error)}); free some space"
         )
     if isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction):
         return UserError(f"the server of {address.shown} cannot do this now: {_reason(error)}")

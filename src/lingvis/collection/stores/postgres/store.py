@@ -116,7 +116,7 @@ class PostgresStore:
             self._writer.close()
             self._writer = None
         if self._wants_care:
-            ask(self._address, self._care)
+            ask(self._address, self._care, seconds=None)  # building an index may take an hour
 
     def files(self) -> Iterator[StoredFile]:
         """Yield every row."""

@@ -1,0 +1,101 @@
+"""Decoder processes for several threads."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from types import TracebackType
+
+from lingvis.data.picture_limits import FILE_BYTES
+from lingvis.features.decoding.content import DecodeRequest, PictureContent
+from lingvis.features.decoding.process import DecoderEnded, DecoderProcess
+from lingvis.features.pictures import BrokenPicture, CostlyPicture
+
+SECONDS = 20.0  # a JPEG of 100 megapixels takes one
+
+
+class DecoderPool:
+    """Decodes pictures in processes of its own, one per thread that uses it at the same time.
+
+    seconds: after which a picture is abandoned; file_bytes: of the largest file. Processes are started when they are
+    needed, and end with `close`, with the pool, or with this process, however it ends.
+    """
+
+    def __init__(self, *, seconds: float = SECONDS, file_bytes: int = FILE_BYTES) -> None:
+        self._seconds, self._file_bytes = seconds, file_bytes
+        self._lock = threading.Lock()
+        self._idle: list[DecoderProcess] = []
+        self._busy: set[DecoderProcess] = set()
+        self._closed = False
+        self._finalizer = weakref.finalize(self, _end, self._idle, self._busy)
+
+    def decode(self, data: bytes, request: DecodeRequest) -> PictureContent:
+        """Decode the bytes of a file; raises BrokenPicture.
+
+        If the process ends meanwhile, another one tries the picture once more.
+        """
+        for _ in range(2):
+            process = self._take()
+            usable = False
+            try:
+                content = process.decode(data, request, seconds=self._seconds)
+                usable = True
+                return content
+            except BrokenPicture:
+                usable = True
+                raise
+            except TimeoutError as error:
+                raise CostlyPicture(
+                    f"decoding took longer than {self._seconds:g} seconds; make it smaller or save it again"
+                ) from error
+            except DecoderEnded:
+                continue
+            finally:
+                self._release(process, usable=usable)
+        raise BrokenPicture("the process that decoded it ended twice; save it again with another program")
+
+    def close(self) -> None:
+        """End all processes; pictures that are being decoded are abandoned."""
+        with self._lock:
+            self._closed = True
+            self._finalizer()
+
+    def __enter__(self) -> DecoderPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _take(self) -> DecoderProcess:
+        with self._lock:
+            while self._idle:
+                process = self._idle.pop()
+                if process.alive:
+                    self._busy.add(process)
+                    return process
+                process.close()
+        if not self._closed:
+            process = DecoderProcess(file_bytes=self._file_bytes)
+            with self._lock:
+                if not self._closed:
+                    self._busy.add(process)
+                    return process
+            process.close()
+        raise BrokenPicture("decoding was stopped")
+
+    def _release(self, process: DecoderProcess, *, usable: bool) -> None:
+        with self._lock:
+            self._busy.discard(process)
+            if usable and not self._closed:
+                self._idle.append(process)
+                return
+        process.close()
+
+
+def _end(idle: list[DecoderProcess], busy: set[DecoderProcess]) -> None:
+    for process in busy:
+        process.kill()
+    while idle:
+        idle.pop().close()
