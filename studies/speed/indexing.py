@@ -163,6 +163,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         link(first, work / "first")
         embedder = Embedder.load(model)
         backbone, dim = embedder.backbone, embedder.dim
+        assert isinstance(backbone, Backbone)
         backbone_seconds(backbone, BATCH)
         for number in range(options.rounds):
             indexer = Collection(work / f"index-{number}.lv", model=model).indexer()

@@ -55,6 +55,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "dictionary-coverage": dictionaries.dictionary_coverage,
     "retrieval": retrieval.retrieval,
     "gpo-start": retrieval.gpo_start,
+    "trained-backbone": retrieval.trained_backbone,
     "demo": retrieval.demo,
     "speed": speed.speed,
     "cpu-step": speed.cpu_step,

@@ -69,8 +69,8 @@ def test_timm(name: str, dim: int, pooled_dim: int, side: int) -> None:
     assert (backbone.name, backbone.dim, backbone.pooled_dim) == (f"timm:{name}", dim, pooled_dim)
     pixels = random_pixels(backbone)
     with torch.inference_mode():
-        cells, raw = backbone.cells(pixels), backbone.model.forward_features(pixels)
-        torch.testing.assert_close(backbone.pooled(pixels), backbone.model(pixels))
+        cells, raw = backbone.cells(pixels), backbone.network.forward_features(pixels)
+        torch.testing.assert_close(backbone.pooled(pixels), backbone.network(pixels))
     assert cells.shape == (2, dim, side, side)
     row, column = 1, 3
     expected = {
@@ -90,7 +90,7 @@ def test_timm_pictures_are_prepared_as_timm_does(
     image = draw(1, *size)
     image.save(tmp_path / "a.png")
     transform = timm.data.create_transform(
-        **timm.data.resolve_model_data_config(backbone.model), is_training=False
+        **timm.data.resolve_model_data_config(backbone.network), is_training=False
     )
     difference = prepared(backbone, tmp_path / "a.png") - transform(image)[None]
     assert difference.abs().mean() < 0.02  # in standard deviations; a shift by one pixel costs more
@@ -103,20 +103,20 @@ def test_open_clip(arch: str, dim: int, side: int, tmp_path: Path, draw: Callabl
     assert isinstance(backbone, OpenClipBackbone)
     assert isinstance(backbone, Backbone)
     assert backbone.dim == dim
-    assert backbone.pooled_dim == backbone.visual.output_dim
+    assert backbone.pooled_dim == backbone.network.output_dim
     pixels = random_pixels(backbone)
     with torch.inference_mode():
         cells = backbone.cells(pixels)
-        torch.testing.assert_close(backbone.pooled(pixels), backbone.visual(pixels))
+        torch.testing.assert_close(backbone.pooled(pixels), backbone.network(pixels))
     assert cells.shape == (2, dim, side, side)
     if arch.startswith("ViT"):
-        backbone.visual.output_tokens = True
+        backbone.network.output_tokens = True
         with torch.inference_mode():
-            tokens = backbone.visual(pixels)[1]
+            tokens = backbone.network(pixels)[1]
         torch.testing.assert_close(cells.flatten(2).transpose(1, 2), tokens)
     image = draw(2, 90, 60)
     image.save(tmp_path / "a.png")
-    transform = open_clip.image_transform(224, is_train=False, mean=backbone.visual.image_mean)
+    transform = open_clip.image_transform(224, is_train=False, mean=backbone.network.image_mean)
     difference = prepared(backbone, tmp_path / "a.png") - transform(image)[None]
     assert difference.abs().mean() < 0.02
 

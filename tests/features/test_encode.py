@@ -124,7 +124,7 @@ def test_values_beyond_half_precision_are_limited(files: list[Path], lite0: Back
 
 
 def test_unknown_choices_are_listed(lite0: Backbone) -> None:
-    with pytest.raises(UserError, match="global, grid, region"):
+    with pytest.raises(UserError, match="global, grid, pixels, region"):
         PictureEncoder(lite0, kind="patch")
     with pytest.raises(UserError, match="crop, pooled"):
         PictureEncoder(lite0, kind="region", regions="roi")

@@ -15,17 +15,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lingvis.arrays import Floats
+from lingvis.arrays import Floats, StoredValues
 from lingvis.data.rows import Box
 from lingvis.errors import UserError, choices
-from lingvis.features.backbones.contract import Backbone
+from lingvis.features.backbones.contract import Backbone, BackboneInput
 from lingvis.features.decoding.content import Decode, DecodeRequest, ViewRequest, decode_content, decode_file
 from lingvis.features.pictures import BrokenPicture, DecodedPicture
 from lingvis.features.prefetch import prefetch
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.regions import coverage
 
-Kind = Literal["global", "grid", "region"]
+Kind = Literal["global", "grid", "region", "pixels"]
 RegionMode = Literal["crop", "pooled"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 REGION_MODES: tuple[RegionMode, ...] = get_args(RegionMode)
@@ -45,9 +45,12 @@ class PictureFile:
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """The vectors of one picture: values float16 [vectors, dim]; boxes float32 [vectors, 4], for regions only."""
+    """The vectors of one picture: values float16 [vectors, dim]; boxes float32 [vectors, 4], for regions only.
 
-    values: NDArray[np.float16]
+    Of kind `pixels`: values uint8 [1, size * size * 3].
+    """
+
+    values: StoredValues
     boxes: Floats | None = None
 
 
@@ -61,13 +64,21 @@ def check_kind(kind: str, regions: str) -> tuple[Kind, RegionMode | None]:
 
 
 class PictureEncoder:
-    """Turns pictures into vectors of one kind; regions: crop each box from the picture, or pool the cells it covers."""
+    """Turns pictures into vectors of one kind; regions: crop each box from the picture, or pool the cells it covers.
 
-    def __init__(self, backbone: Backbone, *, kind: str = "grid", regions: str = POOLED) -> None:
+    Kind `pixels` only decodes: the network that reads the pixels is part of a model, and `backbone` may be a mere input.
+    """
+
+    def __init__(
+        self, backbone: Backbone | BackboneInput, *, kind: str = "grid", regions: str = POOLED
+    ) -> None:
         self.backbone = backbone
         self.kind, self.regions = check_kind(kind, regions)
         self.uses_cells = kind == "grid" or self.regions == "pooled"
-        self.dim = backbone.dim if self.uses_cells else backbone.pooled_dim
+        if isinstance(backbone, BackboneInput) or kind == "pixels":
+            self.dim = 3 * backbone.preprocessing.size**2
+        else:
+            self.dim = backbone.dim if self.uses_cells else backbone.pooled_dim
 
     @property
     def preprocessing(self) -> Preprocessing:
@@ -107,6 +118,8 @@ class PictureEncoder:
     @torch.inference_mode()
     def encode(self, pictures: Sequence[DecodedPicture], batch_size: int) -> list[FeatureSet]:
         """At least one decoded picture -> the vectors of each; the backbone processes `batch_size` views at a time."""
+        if isinstance(self.backbone, BackboneInput) or self.kind == "pixels":
+            return [FeatureSet(picture.pixels.reshape(1, -1)) for picture in pictures]
         pixels = np.concatenate([picture.pixels for picture in pictures])
         # A picture may have many crops; the backbone still processes `batch_size` views at a time.
         chunks = [pixels[start : start + batch_size] for start in range(0, len(pixels), batch_size)]
@@ -131,14 +144,14 @@ class PictureEncoder:
 
 def encode_pictures(
     paths: Sequence[Path],
-    backbone: Backbone,
+    backbone: Backbone | BackboneInput,
     kind: str = "grid",
     *,
     regions: str = POOLED,
     boxes: Sequence[Sequence[Box]] | None = None,
     batch_size: int = 32,
-) -> Iterator[NDArray[np.float16]]:
-    """The vectors of each picture in turn, float16 [vectors, dim], exactly as extraction stores them.
+) -> Iterator[StoredValues]:
+    """The vectors of each picture in turn, [vectors, dim], exactly as extraction stores them.
 
     boxes: the regions of each picture; without boxes, the whole picture is one region.
     """

@@ -74,7 +74,8 @@ def extract(
 ) -> FeatureStore:
     """Run every picture of the dataset through the backbone and store the vectors in features/<name>/.
 
-    kind: `global` stores one vector per picture, `grid` one per grid cell, `region` one per region.
+    kind: `global` stores one vector per picture, `grid` one per grid cell, `region` one per region; `pixels` stores
+    the picture as the backbone takes it, for recipes that train the backbone.
     regions: for kind region, `crop` encodes each box as a picture, `pooled` averages the grid cells it covers.
     detections: for kind region, the detections to use instead of the regions of the rows.
     skip_broken: list pictures that cannot be read in the manifest and leave them out, instead of raising.

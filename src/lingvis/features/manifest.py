@@ -59,6 +59,16 @@ class FeatureManifest(StrictModel):
     broken: tuple[PictureProblem, ...]
     checksums: dict[Annotated[str, AfterValidator(_file_of_store)], str]
 
+    @property
+    def dtype(self) -> str:
+        """The number type of the values."""
+        return value_type(self.origin.kind)
+
+
+def value_type(kind: Kind) -> str:
+    """The number type of stored values: bytes for pixels, half precision for vectors."""
+    return "uint8" if kind == "pixels" else "float16"
+
 
 def is_store(folder: Path) -> bool:
     """Whether a folder holds a finished store: its manifest is written last."""

@@ -16,7 +16,7 @@ from pydantic import PositiveInt
 
 from lingvis.data.rows import PictureProblem
 from lingvis.features.encode import FeatureSet
-from lingvis.features.manifest import BOXES, VALUES, FeatureOrigin, seal
+from lingvis.features.manifest import BOXES, VALUES, FeatureOrigin, seal, value_type
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.vector_file import VectorFile
 from lingvis.files import replace_folder, write_text
@@ -58,7 +58,9 @@ class PartialStore:
             shutil.rmtree(self.folder)
             batches = []
         self.folder.mkdir(parents=True, exist_ok=True)
-        widths = {VALUES: (dim, "<f2")} | ({BOXES: (4, "<f4")} if origin.kind == "region" else {})
+        widths = {VALUES: (dim, value_type(origin.kind))} | (
+            {BOXES: (4, "<f4")} if origin.kind == "region" else {}
+        )
         for stray in self.folder.iterdir():  # left over by a kill while the store was sealed
             if stray.name not in (PROGRESS, *widths):
                 stray.unlink()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lingvis.arrays import Floats, Ints
+from lingvis.arrays import Floats, Ints, StoredValues
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.features.encode import Kind
@@ -37,15 +37,15 @@ NAMES_SHOWN = 5
 class FeatureStore:
     """An open store; picture i has the vectors values[offsets[i]:offsets[i + 1]].
 
-    values: float16 [vectors, dim], memory-mapped; offsets: int64 [pictures + 1]; boxes: float32 [vectors, 4],
-    in pixels, for regions only.
+    values: float16 [vectors, dim], memory-mapped; uint8 for pixels. offsets: int64 [pictures + 1]; boxes: float32
+    [vectors, 4], in pixels, for regions only.
     """
 
     path: Path
     manifest: FeatureManifest
     names: list[str]
     offsets: Ints
-    values: NDArray[np.float16]
+    values: StoredValues
     boxes: Floats | None
 
     @classmethod
@@ -63,7 +63,7 @@ class FeatureStore:
         expected: list[tuple[str, object, object]] = [
             (NAMES, len(names), manifest.pictures),
             (OFFSETS, (str(offsets.dtype), offsets.shape), ("int64", (manifest.pictures + 1,))),
-            (VALUES, (str(values.dtype), values.shape), ("float16", (manifest.vectors, manifest.dim))),
+            (VALUES, (str(values.dtype), values.shape), (manifest.dtype, (manifest.vectors, manifest.dim))),
         ]
         if boxes is not None:
             expected.append((BOXES, (str(boxes.dtype), boxes.shape), ("float32", (manifest.vectors, 4))))
@@ -77,7 +77,7 @@ class FeatureStore:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, picture: int) -> NDArray[np.float16]:
+    def __getitem__(self, picture: int) -> StoredValues:
         """The vectors of one picture by its number, [vectors, dim]."""
         if not 0 <= picture < len(self):
             raise IndexError(picture)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from lingvis.arrays import Ints
+from lingvis.arrays import Ints, StoredValues
 from lingvis.layers.ragged import RaggedIndex, starts_of
 from lingvis.types import Tokens
 
@@ -19,13 +18,13 @@ SETS_PER_COPY = 1024
 class FeatureTable:
     """Sets of vectors, flat: set r is values[offsets[r] : offsets[r + 1]], of variable size.
 
-    values: float16 [total, dim], usually memory-mapped. rows: the sets of this table, in its order.
+    values: float16 or uint8 [total, dim], usually memory-mapped. rows: the sets of this table, in its order.
     """
 
     def __init__(
         self,
         *,
-        values: NDArray[np.float16],
+        values: StoredValues,
         offsets: Ints,
         rows: Ints,
         device: torch.device,
@@ -43,18 +42,23 @@ class FeatureTable:
         return len(self.rows.lengths)
 
     @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return int(self._mapped.shape[1])
+
+    @property
     def resident(self) -> bool:
         """Whether all sets are on the GPU."""
         return self._resident is not None
 
     def gather(self, rows: Tensor, size: int) -> Tokens:
-        """Sets by number, int64 [B] on the device, padded to `size`: float32 values."""
+        """Sets by number, int64 [B] on the device, padded to `size`: float32 values, or uint8 for pixels."""
         places, mask = self.rows.gather(rows, size)
         if self._resident is not None:
             values = self._resident[places]
         else:
             values = torch.from_numpy(self._mapped[places.cpu().numpy()]).to(self.device, non_blocking=True)
-        return Tokens(values.float(), mask)
+        return Tokens(values if values.dtype == torch.uint8 else values.float(), mask)
 
     def batch(self, rows: Ints) -> Tokens:
         """Sets by number, padded to the largest."""
@@ -67,9 +71,10 @@ def _fits(size: int, device: torch.device) -> bool:
     return device.type == "cuda" and size <= SHARE_OF_MEMORY * torch.cuda.mem_get_info(device)[0]
 
 
-def _copy(values: NDArray[np.float16], starts: Ints, sizes: Ints, device: torch.device) -> Tensor:
+def _copy(values: StoredValues, starts: Ints, sizes: Ints, device: torch.device) -> Tensor:
     """Copy the sets to the device in portions, so that the host never holds all of them."""
-    copied = torch.empty(int(sizes.sum()), values.shape[1], dtype=torch.float16, device=device)
+    kind = torch.uint8 if values.dtype == np.uint8 else torch.float16
+    copied = torch.empty(int(sizes.sum()), values.shape[1], dtype=kind, device=device)
     ends = np.cumsum(sizes)
     for first in range(0, len(sizes), SETS_PER_COPY):
         rows = slice(first, first + SETS_PER_COPY)

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import torch
 
 from lingvis.image.augment import IMAGE_AUGMENTS
+from lingvis.image.backbones import IMAGE_BACKBONES
 from lingvis.image.encoders import IMAGE_ENCODERS
+from lingvis.image.pixels import PIXEL_AUGMENTS
 from lingvis.model.dual_encoder import DualEncoder, ImageSide, TextSide
 from lingvis.pooling import POOLERS
 from lingvis.recipes.options import PROVIDED, accepted, part_problems
@@ -27,6 +29,8 @@ T = TypeVar("T")
 
 # The parts that a model is built from, by their place in a recipe.
 MODEL_PARTS: dict[str, Registry[Any]] = {
+    "image.pixels": PIXEL_AUGMENTS,
+    "image.backbone": IMAGE_BACKBONES,
     "image.augment": IMAGE_AUGMENTS,
     "image.encoder": IMAGE_ENCODERS,
     "image.pooling": POOLERS,
@@ -72,7 +76,8 @@ def build_model(
     """
     torch.manual_seed(seed)
     image, text = recipe.image, recipe.text
-    image_encoder = make_part(IMAGE_ENCODERS, image.encoder, input_dim=feature_dim)
+    backbone = make_part(IMAGE_BACKBONES, image.backbone, input_dim=feature_dim, folder=folder)
+    image_encoder = make_part(IMAGE_ENCODERS, image.encoder, input_dim=backbone.dim)
     words = make_part(WORDS, text.words, vocabulary=vocabulary, folder=folder, **start)
     text_encoder = make_part(TEXT_ENCODERS, text.encoder, input_dim=words.dim, language_count=languages)
     # The order of construction decides which random numbers each part starts from.
@@ -81,6 +86,7 @@ def build_model(
     width = text_pooling.output_dim(text_encoder.dim)
     return DualEncoder(
         image=ImageSide(
+            backbone=backbone,
             augment=make_part(IMAGE_AUGMENTS, image.augment),
             encoder=image_encoder,
             pooling=image_pooling,

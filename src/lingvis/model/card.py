@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lingvis.features.description import Features
 from lingvis.model.folder import ModelConfig
 from lingvis.recipes.schema import Recipe
 
@@ -16,7 +17,7 @@ def model_card(config: ModelConfig, recipe: Recipe) -> str:
     rows = {
         "languages": ", ".join(config.languages),
         "data": f"{config.dataset.name}, captions sha256 `{config.dataset.sha256[:16]}`",
-        "pictures": f"{features.backbone}, {features.kind} features of {features.dim} dimensions, frozen",
+        "pictures": _pictures(features),
         "parameters": f"{counts['image']:,} image side, {counts['text']:,} text side, {counts['total']:,} in all; "
         f"{describe_sizes(counts)}",
         "chosen": f"epoch {training.best_epoch} of {plan.epochs}, by mR on the validation split: "
@@ -38,6 +39,14 @@ Use: `lingvis.load("path/to/{config.name}").encode_texts(["..."], lang="{config.
 The model knows only what its training captions describe; measure it on a test split with `lingvis evaluate`.
 The terms of the training pictures and captions apply to the model: see the source of the dataset.
 """
+
+
+def _pictures(features: Features) -> str:
+    """How the model sees pictures."""
+    if features.kind == "pixels" and features.preprocessing is not None:
+        side = features.preprocessing.size
+        return f"{side} x {side} pixels, through {features.backbone}, trained as part of the model"
+    return f"{features.backbone}, {features.kind} features of {features.dim} dimensions, frozen"
 
 
 def describe_sizes(counts: Mapping[str, int]) -> str:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from lingvis.image.augment import ImageAugment
+from lingvis.image.backbones import ImageBackbone
 from lingvis.image.encoders import ImageEncoder
 from lingvis.pooling import Pooler
 from lingvis.similarity import Similarity
@@ -22,9 +23,11 @@ from lingvis.types import TextBatch, TextStates, Tokens
 class ImageSide(nn.Module):
     """Tokens of stored features -> pooled vectors [B, dim]; `vectors` stops before pooling."""
 
-    def __init__(self, *, augment: ImageAugment, encoder: ImageEncoder, pooling: Pooler) -> None:
+    def __init__(
+        self, *, backbone: ImageBackbone, augment: ImageAugment, encoder: ImageEncoder, pooling: Pooler
+    ) -> None:
         super().__init__()
-        self.augment, self.encoder, self.pooling = augment, encoder, pooling
+        self.backbone, self.augment, self.encoder, self.pooling = backbone, augment, encoder, pooling
 
     @property
     def dim(self) -> int:
@@ -37,7 +40,7 @@ class ImageSide(nn.Module):
 
     def vectors(self, tokens: Tokens) -> Tokens:
         """The vectors of the joint space before pooling."""
-        encoded: Tokens = self.encoder(self.augment(tokens))
+        encoded: Tokens = self.encoder(self.augment(self.backbone(tokens)))
         return encoded
 
 
@@ -133,7 +136,7 @@ class DualEncoder(nn.Module):
         return {**counts, "test": counts["total"] - words, "table": table}
 
     def image_fingerprint(self) -> str:
-        """Hash of all weights and buffers that a picture's embedding depends on, without the backbone."""
+        """Hash of all weights and buffers that a picture's embedding depends on, without a frozen backbone."""
         digest = hashlib.sha256()
         for name, tensor in sorted(self.image.state_dict().items()):
             digest.update(name.encode())

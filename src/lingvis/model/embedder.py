@@ -9,13 +9,12 @@ from types import MappingProxyType
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 
-from lingvis.arrays import Floats, Ints
+from lingvis.arrays import Floats, Ints, StoredValues
 from lingvis.data.rows import Box
 from lingvis.device import choose_device
 from lingvis.errors import UserError, check_list
-from lingvis.features.backbones import Backbone, load_backbone
+from lingvis.features.backbones import Backbone, BackboneInput, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, encode_pictures
 from lingvis.image.table import FeatureTable
@@ -51,7 +50,7 @@ class Embedder:
         self.name, self.model, self.tokenizer = name, model, tokenizer
         self.features, self.device = features, device
         self.trained, self.added = list(languages), dict(added)
-        self._backbone: Backbone | None = None
+        self._backbone: Backbone | BackboneInput | None = None
 
     @classmethod
     def load(cls, run: Path | str, *, device: str | None = None) -> Embedder:
@@ -122,8 +121,14 @@ class Embedder:
         return self.model.similarity.pooled
 
     @property
-    def backbone(self) -> Backbone:
-        """The backbone of the features that the model was trained on, loaded at first use."""
+    def backbone(self) -> Backbone | BackboneInput:
+        """The backbone of the features that the model was trained on, loaded at first use.
+
+        A model with a trained backbone contains the network; here it has the preprocessing alone.
+        """
+        if self._backbone is None and self.features.kind == "pixels":
+            assert self.features.preprocessing is not None
+            self._backbone = BackboneInput(self.features.backbone, self.features.preprocessing)
         if self._backbone is None:
             backbone = load_backbone(self.features.backbone, device=str(self.device), fetch=False)
             encoder = PictureEncoder(backbone, kind=self.features.kind, regions=self.features.region_mode)
@@ -186,13 +191,14 @@ class Embedder:
         )
         return self.encode_features(list(sets))
 
-    def encode_features(self, sets: Sequence[NDArray[np.float16]]) -> Floats:
+    def encode_features(self, sets: Sequence[StoredValues]) -> Floats:
         """Feature sets, each [size, feature_dim] -> float32 [sets, dim]."""
         if not sets:
             return np.zeros((0, self.dim), np.float32)
         offsets = np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64)
         rows = np.arange(len(sets))
-        values = np.concatenate(sets).astype(np.float16)
+        stored = np.concatenate(sets)
+        values = stored if stored.dtype == np.uint8 else stored.astype(np.float16)
         return self.encode_table(FeatureTable(values=values, offsets=offsets, rows=rows, device=self.device))
 
     def encode_table(self, table: FeatureTable) -> Floats:

@@ -75,8 +75,12 @@ class StartSection(_Section):
 
 
 class ImageSection(_Section):
-    """Stored vectors -> augment -> encoder -> pooling."""
+    """Stored values -> pixels -> backbone -> augment -> encoder -> pooling."""
 
+    pixels: Part = Part(name="none")
+    """Augmentation of stored pixels in training."""
+    backbone: Part = Part(name="stored")
+    """Stored values -> vectors: stored vectors as they are, or stored pixels through a network that is trained."""
     augment: Part
     """Augmentation of the sets of vectors in training."""
     encoder: Part
@@ -113,6 +117,8 @@ class OptimizerSection(_Section):
     """Decay of the weights per step, as the optimiser applies it."""
     factors: dict[str, Annotated[float, Field(ge=0)]] = {}
     """Multipliers of the learning rate by prefix of parameter names; 0 freezes the parameters."""
+    frozen_epochs: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Number of first epochs in which parameters stay frozen, by prefix of their names."""
 
 
 class ScheduleSection(_Section):
@@ -139,6 +145,8 @@ class TrainingSection(_Section):
     """Captions or images per batch, depending on the sampling."""
     sampling: Part
     """Which captions form a batch."""
+    average: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Decay per step of the moving average of the weights, which is validated and kept; 0 = the weights themselves."""
     clip: Annotated[float, Field(ge=0)]
     """Largest norm of the gradient; 0 = no limit."""
     precision: Literal["auto", "float32", "tf32", "bfloat16"]

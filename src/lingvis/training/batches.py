@@ -12,6 +12,7 @@ from lingvis.arrays import Bools, Ints
 from lingvis.image.table import FeatureTable
 from lingvis.terms.base import Columns, Origin
 from lingvis.text.bank import TokenBank
+from lingvis.training.pixels import AugmentedPixels
 from lingvis.training.sampling import SentenceTable
 from lingvis.training.sources import Sentences
 
@@ -39,7 +40,9 @@ class Batch:
 class Batches:
     """All sentences, tokenised, and all pictures of a run, on the device."""
 
-    def __init__(self, sentences: Sentences, captions: TokenBank, pictures: FeatureTable) -> None:
+    def __init__(
+        self, sentences: Sentences, captions: TokenBank, pictures: FeatureTable | AugmentedPixels
+    ) -> None:
         self.captions = captions
         self.pictures = pictures
         self.device = pictures.device

@@ -12,8 +12,9 @@ from lingvis.data.dataset import Dataset
 from lingvis.device import choose_precision
 from lingvis.features.description import describe_features
 from lingvis.features.store import FeatureStore
+from lingvis.image.pixels import PIXEL_AUGMENTS, KeepPixels, PixelAugment
 from lingvis.image.table import FeatureTable
-from lingvis.model.build import build_model, build_tokenizer
+from lingvis.model.build import build_model, build_tokenizer, make_part
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CHECKPOINT
@@ -21,6 +22,7 @@ from lingvis.recipes.schema import Recipe
 from lingvis.text.bank import TokenBank
 from lingvis.training.batches import Batches
 from lingvis.training.build import build_pretraining, build_sampler, build_terms
+from lingvis.training.pixels import AugmentedPixels, may_be_mirrored
 from lingvis.training.pretraining import PretrainingData
 from lingvis.training.sampling import PseudoSampler, Sampler
 from lingvis.training.sources import PSEUDO_SOURCES
@@ -51,8 +53,14 @@ def prepare(
     bank = TokenBank(
         tokenizer=tokenizer, texts=sentences.texts, langs=sentences.langs, languages=languages, device=device
     )
-    pictures = FeatureTable(
+    table = FeatureTable(
         values=store.values, offsets=store.offsets, rows=store.index(sentences.images), device=device
+    )
+    pixels: PixelAugment = make_part(PIXEL_AUGMENTS, recipe.image.pixels)
+    pictures = (
+        table
+        if isinstance(pixels, KeepPixels)
+        else AugmentedPixels(table, pixels, may_be_mirrored(sentences))
     )
     batches = Batches(sentences, bank, pictures)
     data = PretrainingData(

@@ -11,7 +11,9 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from lingvis.image.augment import IMAGE_AUGMENTS
+from lingvis.image.backbones import IMAGE_BACKBONES
 from lingvis.image.encoders import IMAGE_ENCODERS
+from lingvis.image.pixels import PIXEL_AUGMENTS
 from lingvis.objectives import OBJECTIVES
 from lingvis.pooling import POOLERS
 from lingvis.recipes.schema import Recipe
@@ -30,6 +32,8 @@ from studies.tables.markdown import table
 from studies.tables.reference.licences import licence_table
 
 REGISTRIES: dict[str, Registry[Any]] = {
+    "image-pixels": PIXEL_AUGMENTS,
+    "image-backbone": IMAGE_BACKBONES,
     "image-augment": IMAGE_AUGMENTS,
     "image-encoder": IMAGE_ENCODERS,
     "pooling": POOLERS,

@@ -77,3 +77,24 @@ def demo(results: Results) -> str:
     took = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in report["seconds"].items())
     head = table(["language", *(f"{side} {key}" for side, key in RECALLS), "mR"], rows)
     return f"{head}\n\nMean mR {report['A']:.1f}; chance is {chance:.1f}. On {report['hardware']['cores']} cores: {took}."
+
+
+def trained_backbone(results: Results) -> str:
+    """Validation scores of recipes with a trained backbone, by epoch, and the time of the network."""
+    runs = results.where("backbone", recipe="lingvis_live")
+    epochs = range(1, 1 + max(epoch for run in runs for epoch, _ in run["validation"]))
+    rows = []
+    for run in runs:
+        scores = dict(run["validation"])
+        changes = ", ".join(
+            f"{key}={value}" for key, value in run["overrides"].items() if key.startswith("image.pixels")
+        )
+        shown = [f"{scores[epoch]:.1f}" if epoch in scores else "" for epoch in epochs]
+        rows.append([run["network"], changes, *shown])
+    head = ["network", "changes", *(f"epoch {epoch}" for epoch in epochs)]
+    step = results.get("backbone", "network-step")
+    times = "; ".join(f"{label} {ms:.0f} ms" for label, ms in step["ms"].items())
+    return (
+        f"{table(head, rows, left=2)}\n\nForward and backward of {step['network']} with {step['batch']} pictures, one "
+        f"{step['hardware']['gpu']}: {times}."
+    )

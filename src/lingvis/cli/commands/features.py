@@ -22,7 +22,7 @@ def extract(
     /,
     *,
     backbone: str = "efficientnet-lite0",
-    kind: Literal["global", "grid", "region"] = "grid",
+    kind: Literal["global", "grid", "region", "pixels"] = "grid",
     regions: Literal["crop", "pooled"] = "pooled",
     detections: str | None = None,
     skip_broken: Switch = False,
@@ -39,7 +39,8 @@ def extract(
     backbone: str
         efficientnet-lite0, efficientnet-lite1, efficientnet-lite2, timm:NAME or open_clip:ARCH/PRETRAINED.
     kind: str
-        global: one vector per picture; grid: one per cell; region: one per detected region.
+        global: one vector per picture; grid: one per cell; region: one per detected region; pixels: the decoded
+        picture itself, for recipes that train the backbone.
     regions: str
         For kind region: crop encodes each box as a picture; pooled takes the mean of the grid cells that it covers.
     detections: str

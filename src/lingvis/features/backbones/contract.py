@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lingvis.device import choose_device
 from lingvis.errors import UserError
@@ -16,9 +17,17 @@ from lingvis.features.preprocessing import Preprocessing
 from lingvis.registry import Registry
 
 
+@dataclass(frozen=True, slots=True)
+class BackboneInput:
+    """The name and the preprocessing of a backbone without its network, for models that contain the network."""
+
+    name: str
+    preprocessing: Preprocessing
+
+
 @runtime_checkable
 class Backbone(Protocol):
-    """A frozen image network that takes preprocessed pixels [batch, 3, size, size].
+    """An image network that takes preprocessed pixels [batch, 3, size, size], in evaluation mode.
 
     dim: size of a cell's vector; pooled_dim: size of the global vector. They are equal for most networks.
     """
@@ -38,8 +47,18 @@ class Backbone(Protocol):
         ...
 
 
+class TrainableBackbone(Backbone, Protocol):
+    """A backbone whose network can be trained as part of a model."""
+
+    network: nn.Module
+
+    def simplified(self) -> Backbone:
+        """A copy that computes the same faster, for inference only."""
+        ...
+
+
 # A name that ends in capitals is a family: `timm:NAME` means timm:resnet50 and all other networks of timm.
-BACKBONES: Registry[Callable[..., Backbone]] = Registry("backbone")
+BACKBONES: Registry[Callable[..., TrainableBackbone]] = Registry("backbone")
 
 
 def load_backbone(
@@ -50,11 +69,23 @@ def load_backbone(
     pretrained=False keeps random weights and downloads nothing; fetch=False uses only weights that were downloaded
     before.
     """
-    chosen = choose_device(device)
+    return _load(name, device=choose_device(device), pretrained=pretrained, trainable=False, fetch=fetch)
+
+
+def load_trainable(name: str, *, pretrained: bool) -> TrainableBackbone:
+    """Build the backbone called `name` on the CPU, with its batch norms and without a classifier."""
+    return _load(name, device=torch.device("cpu"), pretrained=pretrained, trainable=True)
+
+
+def _load(
+    name: str, *, device: torch.device, pretrained: bool, trainable: bool, fetch: bool = True
+) -> TrainableBackbone:
     prefix, colon, rest = name.partition(":")
     family = next((entry for entry in BACKBONES if colon and entry.name.startswith(prefix + colon)), None)
     if family is not None and not rest:
         raise UserError(f"backbone {name!r} lacks the name of a network; write it as {family.name}")
     factory = family.factory if family is not None else BACKBONES.get(name)
     with contextlib.nullcontext() if fetch or family is None else without_hub(name):
-        return factory(rest if family is not None else name, device=chosen, pretrained=pretrained)
+        return factory(
+            rest if family is not None else name, device=device, pretrained=pretrained, trainable=trainable
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from typing import Any
 
@@ -24,13 +25,18 @@ class EfficientNetLite:
 
     dim = pooled_dim = 1280
 
-    def __init__(self, name: str, *, device: torch.device, pretrained: bool = True) -> None:
+    def __init__(
+        self, name: str, *, device: torch.device, pretrained: bool = True, trainable: bool = False
+    ) -> None:
         self.name, self.device = name, device
         # Pictures are squashed, not cropped, so that the cells cover everything that a caption may describe.
         self.preprocessing = Preprocessing(SIZES[name], (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
         network = build(name, pretrained=pretrained)
-        simplify(network)
-        self.network = network.to(device, memory_format=torch.channels_last)
+        if trainable:
+            del network._fc  # the classifier
+        else:
+            simplify(network)
+        self.network: Any = network.to(device, memory_format=torch.channels_last)
 
     def cells(self, pixels: Tensor) -> Tensor:
         """[batch, 3, size, size] -> [batch, 1280, rows, columns]."""
@@ -40,6 +46,13 @@ class EfficientNetLite:
     def pooled(self, pixels: Tensor) -> Tensor:
         """[batch, 3, size, size] -> [batch, 1280]."""
         return self.cells(pixels).mean(dim=(2, 3))
+
+    def simplified(self) -> EfficientNetLite:
+        """A copy with batch norms folded into the convolutions."""
+        backbone = copy.copy(self)
+        backbone.network = copy.deepcopy(self.network)
+        simplify(backbone.network)
+        return backbone
 
 
 def build(name: str, *, pretrained: bool) -> Any:

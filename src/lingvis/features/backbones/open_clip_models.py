@@ -21,7 +21,9 @@ FITS: dict[str, Fit] = {"shortest": "crop", "squash": "squash"}
 class OpenClipBackbone:
     """A CLIP image tower: cells are the map of its last layer, the global vector is the embedding shared with text."""
 
-    def __init__(self, network: str, *, device: torch.device, pretrained: bool = True) -> None:
+    def __init__(
+        self, network: str, *, device: torch.device, pretrained: bool = True, trainable: bool = False
+    ) -> None:
         self.name, self.device = f"open_clip:{network}", device
         open_clip = load_external("open_clip", extra="open_clip")
         arch, _, tag = network.partition("/")
@@ -40,16 +42,16 @@ class OpenClipBackbone:
             raise UserError(
                 f"open_clip cannot load {network!r}: {error}; check the connection and the free space"
             ) from error
-        self.visual: Any = model.visual.eval().requires_grad_(False).to(device)
-        self.visual.output_tokens = False  # otherwise CoCa's tower also returns its tokens
-        self.preprocessing = _preprocessing(self.visual.preprocess_cfg, self.name)
+        self.network: Any = model.visual.eval().requires_grad_(False).to(device)
+        self.network.output_tokens = False  # otherwise CoCa's tower also returns its tokens
+        self.preprocessing = _preprocessing(self.network.preprocess_cfg, self.name)
         self.dim, self.pooled_dim = measure_dims(self)
 
     def cells(self, pixels: Tensor) -> Tensor:
         """[batch, 3, size, size] -> [batch, dim, rows, columns]."""
         # CoCa's final norm belongs to its attention pool and has a different width.
-        norm = getattr(self.visual, "attn_pool", None) is None
-        outputs = self.visual.forward_intermediates(
+        norm = getattr(self.network, "attn_pool", None) is None
+        outputs = self.network.forward_intermediates(
             pixels, indices=1, normalize_intermediates=norm, intermediates_only=True
         )
         cells: Tensor = outputs["image_intermediates"][-1]
@@ -57,8 +59,12 @@ class OpenClipBackbone:
 
     def pooled(self, pixels: Tensor) -> Tensor:
         """[batch, 3, size, size] -> [batch, pooled_dim]."""
-        vectors: Tensor = self.visual(pixels)
+        vectors: Tensor = self.network(pixels)
         return vectors
+
+    def simplified(self) -> OpenClipBackbone:
+        """The network is used as it is."""
+        return self
 
 
 def _preprocessing(config: dict[str, Any], name: str) -> Preprocessing:

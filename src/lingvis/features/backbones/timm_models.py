@@ -25,7 +25,9 @@ FITS: dict[str, Fit] = {"center": "crop", "squash": "squash"}
 class TimmBackbone:
     """A timm network: cells are its last feature map or tokens, the global vector comes from its pooling."""
 
-    def __init__(self, network: str, *, device: torch.device, pretrained: bool = True) -> None:
+    def __init__(
+        self, network: str, *, device: torch.device, pretrained: bool = True, trainable: bool = False
+    ) -> None:
         self.name, self.device = f"timm:{network}", device
         timm = load_external("timm", extra="timm")
         if not timm.is_model(network):
@@ -37,19 +39,23 @@ class TimmBackbone:
                 f"timm cannot load {network!r}: {error}; check the connection and the free space"
             ) from error
         self.preprocessing = _preprocessing(timm.data.resolve_model_data_config(model), self.name)
-        self.model: Any = model.eval().requires_grad_(False).to(device)
+        self.network: Any = model.eval().requires_grad_(False).to(device)
         self.dim, self.pooled_dim = measure_dims(self)
 
     def cells(self, pixels: Tensor) -> Tensor:
         """[batch, 3, size, size] -> [batch, dim, rows, columns]."""
-        features = self.model.forward_features(pixels)
-        prefix = getattr(self.model, "num_prefix_tokens", 0)
-        return as_map(features, channels=self.model.num_features, prefix=prefix, name=self.name)
+        features = self.network.forward_features(pixels)
+        prefix = getattr(self.network, "num_prefix_tokens", 0)
+        return as_map(features, channels=self.network.num_features, prefix=prefix, name=self.name)
 
     def pooled(self, pixels: Tensor) -> Tensor:
         """[batch, 3, size, size] -> [batch, pooled_dim], the input of the network's classifier."""
-        vectors: Tensor = self.model.forward_head(self.model.forward_features(pixels), pre_logits=True)
+        vectors: Tensor = self.network.forward_head(self.network.forward_features(pixels), pre_logits=True)
         return vectors
+
+    def simplified(self) -> TimmBackbone:
+        """The network is used as it is."""
+        return self
 
 
 def _preprocessing(config: dict[str, Any], name: str) -> Preprocessing:

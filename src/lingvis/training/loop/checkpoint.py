@@ -28,7 +28,8 @@ class TrainingState:
     """Progress of a training: `batch` batches of epoch `epoch` are done.
 
     identity: of the recipe and the data; only the same identity can resume a checkpoint. seconds: of training so far,
-    in a recorded run. best: weights of the best model on validation, after epoch `best_epoch`.
+    in a recorded run. best: weights of the best model on validation, after epoch `best_epoch`. average: the moving
+    average of the weights, if there is one.
     """
 
     identity: str = ""
@@ -39,6 +40,7 @@ class TrainingState:
     best_score: float = float("-inf")
     best_epoch: int = -1
     best: dict[str, Tensor] = field(default_factory=dict)
+    average: dict[str, Tensor] = field(default_factory=dict)
 
 
 def save_checkpoint(
@@ -47,9 +49,10 @@ def save_checkpoint(
     """Write the state, the weights of the task, the best model and the optimiser's moments."""
     tensors = {f"task/{name}": tensor for name, tensor in task.state_dict().items()}
     tensors |= {f"best/{name}": tensor for name, tensor in state.best.items()}
+    tensors |= {f"average/{name}": tensor for name, tensor in state.average.items()}
     for index, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{index}/{name}": torch.as_tensor(value) for name, value in moments.items()}
-    values = asdict(TrainingState(**{**vars(state), "best": {}}))
+    values = asdict(TrainingState(**{**vars(state), "best": {}, "average": {}}))
     # Two names may share one storage (the best model may be the current one), which safetensors rejects: copy.
     flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     with atomic_file(folder / CHECKPOINT) as temporary:
@@ -92,6 +95,8 @@ def load_checkpoint(
                 raise ValueError(f"{name} has a value that is not a finite number")
         task.load_state_dict(_under(tensors, "task"), strict=True)
         state.best = _under(tensors, "best")
+        device = next(task.parameters()).device
+        state.average = {name: tensor.to(device) for name, tensor in _under(tensors, "average").items()}
         optimizer.load_state_dict(
             {"state": _moments(tensors, optimizer), "param_groups": optimizer.state_dict()["param_groups"]}
         )

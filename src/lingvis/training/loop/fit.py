@@ -12,8 +12,9 @@ from torch import nn
 
 from lingvis.arrays import Ints
 from lingvis.progress import ProgressBar
+from lingvis.training.loop.average import WeightAverage
 from lingvis.training.loop.checkpoint import TrainingState
-from lingvis.training.loop.optimizer import Schedule, set_rate
+from lingvis.training.loop.optimizer import Schedule, begin_epoch, set_rate
 from lingvis.training.loop.record import RunRecord, recording
 from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import LossWatch
@@ -26,12 +27,14 @@ class TrainingPlan:
     """How long to train, and when to stop.
 
     patience: stop after this number of epochs without a better validation; 0: never. clip: largest norm of the
-    gradient; 0: not clipped. seed: of the batches. checkpoint_seconds: time between two checkpoints.
+    gradient; 0: not clipped. average: decay of the moving average of the weights; 0: none. seed: of the batches.
+    checkpoint_seconds: time between two checkpoints.
     """
 
     epochs: int
     patience: int = 0
     clip: float = 0.0
+    average: float = 0.0
     seed: int
     checkpoint_seconds: float = float("inf")
 
@@ -62,9 +65,11 @@ def fit(
         else contextlib.nullcontext()
     )
     steps = plan.epochs * sampler.batch_count()
+    average = WeightAverage(task.model, plan.average, state.average) if plan.average else None
     with run as record, _progress(label, steps, state.step) as advance:
         for epoch in range(state.epoch, plan.epochs):
             progress = f"epoch {epoch + 1}/{plan.epochs}"
+            begin_epoch(optimizer, epoch)
             task.train()
             for rows in sampler.epoch(plan.seed, epoch)[state.batch :]:
                 set_rate(optimizer, schedule(state.step, epoch))
@@ -76,6 +81,8 @@ def fit(
                 )
                 state.step += 1
                 state.batch += 1
+                if average is not None:
+                    average.update(state.step)
                 advance(1, progress)
                 if record is not None:
                     record.after_step()
@@ -86,13 +93,14 @@ def fit(
             if validate is None:
                 continue
             task.eval()
-            validation = validate()
+            with average.applied() if average is not None else contextlib.nullcontext():
+                validation = validate()
+                if validation.score > state.best_score:
+                    state.best_score = validation.score
+                    state.best_epoch = state.epoch
+                    state.best = copy_weights(task.model)
             if record is not None:
                 record.after_validation(validation)
-            if validation.score > state.best_score:
-                state.best_score = validation.score
-                state.best_epoch = state.epoch
-                state.best = copy_weights(task.model)
             advance(0, f"{progress}, val mR {validation.score:.1f}")
             if plan.patience and state.epoch - state.best_epoch >= plan.patience:
                 break

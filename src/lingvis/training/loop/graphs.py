@@ -32,6 +32,8 @@ class GraphedCalls:
 
     def __call__(self, shape: Hashable, encode: Encode, inputs: Tensors) -> Tensors:
         """Return `encode(*inputs)`; `shape` holds everything that a recording depends on."""
+        # A recording has the gradients of the parameters that were trained when it was made.
+        shape = (shape, tuple(parameter.requires_grad for parameter in self._model.parameters()))
         if shape not in self._graphs:
             self._seen[shape] += 1
             if self._seen[shape] < CAPTURE_AT or len(self._graphs) >= MOST_GRAPHS:

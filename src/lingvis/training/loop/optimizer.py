@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeVar
 
 import torch
 from torch import nn
 
 from lingvis.errors import UserError
 
+T = TypeVar("T")
 Schedule = Callable[[int, int], float]
 
 
@@ -20,25 +23,28 @@ def make_optimizer(
     lr: float,
     weight_decay: float,
     factors: Mapping[str, float],
+    frozen_epochs: Mapping[str, int] = MappingProxyType({}),
 ) -> torch.optim.Optimizer:
     """Adam or AdamW; `factors` scales the rate of parameters by name prefix, the longest prefix wins.
 
     A factor of 0 freezes: such parameters are left out and get no gradient, like the frozen weights of a part.
-    Each group keeps its scale as `factor`, so that `set_rate` can change `lr` at every step.
+    frozen_epochs: the same for the first epochs only, see `begin_epoch`. Each group keeps its scale as `factor`, so
+    that `set_rate` can change `lr` at every step.
     """
-    groups: dict[float, list[nn.Parameter]] = {}
+    groups: dict[tuple[float, int], list[nn.Parameter]] = {}
     for key, parameter in parameters.items():
-        prefix = max((p for p in factors if covers(p, key)), key=len, default=None)
-        factor = 1.0 if prefix is None else factors[prefix]
+        factor = _by_prefix(factors, key, 1.0)
         parameter.requires_grad_(parameter.requires_grad and factor > 0)
         if parameter.requires_grad:
-            groups.setdefault(factor, []).append(parameter)
-    unused = [prefix for prefix in factors if not any(covers(prefix, key) for key in parameters)]
-    if unused:
-        parts = sorted({".".join(key.split(".")[:2]) for key in parameters})
-        raise UserError(
-            f"optimizer.factors names {', '.join(unused)}, which no parameter has; choose from: {', '.join(parts)}"
-        )
+            groups.setdefault((factor, _by_prefix(frozen_epochs, key, 0)), []).append(parameter)
+    for name_of_key, values in (("factors", factors), ("frozen_epochs", frozen_epochs)):
+        unused = [prefix for prefix in values if not any(covers(prefix, key) for key in parameters)]
+        if unused:
+            parts = sorted({".".join(key.split(".")[:2]) for key in parameters})
+            raise UserError(
+                f"optimizer.{name_of_key} names {', '.join(unused)}, which no parameter has; choose from: "
+                f"{', '.join(parts)}"
+            )
     if not groups:
         raise UserError(
             "optimizer.factors freezes every parameter; leave at least one part with a factor above 0"
@@ -46,7 +52,10 @@ def make_optimizer(
     kind = torch.optim.AdamW if name == "adamw" else torch.optim.Adam
     fused = next(iter(parameters.values())).device.type == "cuda"
     return kind(
-        [{"params": params, "factor": factor} for factor, params in groups.items()],
+        [
+            {"params": params, "factor": factor, "frozen_epochs": epochs}
+            for (factor, epochs), params in groups.items()
+        ],
         lr=lr,
         weight_decay=weight_decay,
         fused=fused,
@@ -78,6 +87,19 @@ def set_rate(optimizer: torch.optim.Optimizer, lr: float) -> None:
     """Set the learning rate of every group; groups with a `factor` get it multiplied."""
     for group in optimizer.param_groups:
         group["lr"] = lr * group.get("factor", 1.0)
+
+
+def begin_epoch(optimizer: torch.optim.Optimizer, epoch: int) -> None:
+    """Freeze the parameters that stay as they are in this epoch, and train the others."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameter.requires_grad_(epoch >= group.get("frozen_epochs", 0))
+
+
+def _by_prefix(values: Mapping[str, T], key: str, default: T) -> T:
+    """The value of the longest prefix that covers a parameter name."""
+    prefix = max((each for each in values if covers(each, key)), key=len, default=None)
+    return default if prefix is None else values[prefix]
 
 
 def covers(prefix: str, key: str) -> bool:

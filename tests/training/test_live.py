@@ -1,0 +1,178 @@
+"""A recipe that trains its backbone: from pixels to a model folder that indexes and searches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageDraw
+from safetensors.torch import load_file
+
+from lingvis.collection.binding import image_fingerprint
+from lingvis.collection.collection import Collection
+from lingvis.data.dataset import Dataset
+from lingvis.errors import UserError
+from lingvis.features.backbones import load_trainable
+from lingvis.features.extract import extract
+from lingvis.features.store import FeatureStore
+from lingvis.model.embedder import Embedder
+from lingvis.model.folder import CHECKPOINT
+from lingvis.model.stored import StoredImages
+from lingvis.training.loop.average import WeightAverage
+from lingvis.training.run import train
+
+from ..conftest import COLOURS
+from .test_run import Killed, kill_at, weights
+
+SMALL = [
+    "training.epochs=2",
+    "training.batch_size=4",
+    "training.sampling.passes=1",
+    "training.sampling.text_only=0.0",
+    "training.checkpoint_seconds=0",
+    "data.text_only=false",
+    "image.backbone.size=64",
+    "image.encoder.dim=16",
+    "text.encoder.dim=16",
+    "text.words.dim=8",
+    "text.words.buckets=500",
+]
+NETWORK = "image.backbone.network."
+
+
+@pytest.fixture(scope="module")
+def drawings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Drawings of one colour each, 8 to train and 4 to validate, with stored pixels."""
+    folder = tmp_path_factory.mktemp("live") / "drawings"
+    (folder / "images").mkdir(parents=True)
+    rows = []
+    for number in range(12):
+        english, german = list(COLOURS.items())[number % len(COLOURS)]
+        picture = Image.new("RGB", (80, 60), english)
+        ImageDraw.Draw(picture).ellipse((number, number, 40, 40), fill="white")
+        picture.save(folder / "images" / f"{number}.png")
+        rows.append(
+            {
+                "image": f"{number}.png",
+                "split": "train" if number < 8 else "val",
+                "captions": {"en": [f"{english} picture {number}"], "de": [f"{german} Bild {number}"]},
+            }
+        )
+    (folder / "captions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    extract(folder, kind="pixels", device="cpu")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(drawings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("live") / "run"
+    train("lingvis_live", drawings, run, overrides=SMALL, device="cpu")
+    return run
+
+
+def test_stored_pixels_are_those_of_the_decoded_picture(drawings: Path) -> None:
+    store = FeatureStore.open(drawings / "features" / "efficientnet-lite0-pixels")
+    assert (str(store.values.dtype), store.dim, len(store)) == ("uint8", 224 * 224 * 3, 12)
+    with Image.open(drawings / "images" / "3.png") as picture:
+        expected = np.asarray(picture.resize((224, 224), Image.Resampling.BICUBIC))
+    np.testing.assert_allclose(store[3].reshape(224, 224, 3).astype(int), expected.astype(int), atol=1)
+
+
+def test_a_model_with_its_own_backbone_encodes_files_as_stored_pixels(trained: Path, drawings: Path) -> None:
+    model = Embedder.load(trained, device="cpu")
+    names = ["1.png", "9.png"]
+    stored = StoredImages.open(model, Dataset.open(drawings)).encode(names)
+    files = model.encode_images([drawings / "images" / name for name in names])
+    np.testing.assert_allclose(files, stored, atol=1e-5)
+    original = load_trainable("efficientnet-lite0", pretrained=True).network.state_dict()
+    saved = weights(trained)
+    moved = [name for name in original if not torch.equal(saved[NETWORK + name], original[name])]
+    assert "_conv_stem.weight" in moved
+    assert not any("running" in name for name in moved)  # the norms are frozen
+
+
+def test_collections_bind_to_the_weights_of_the_backbone(
+    trained: Path, drawings: Path, tmp_path: Path
+) -> None:
+    collection = Collection(tmp_path / "drawings.lv", model=trained, device="cpu")
+    assert collection.add([drawings / "images"]).added == 12
+    model = collection.model
+    hits = collection.search(image=drawings / "images" / "5.png", k=1)
+    assert Path(hits[0].path).name == "5.png"
+    assert hits[0].score == pytest.approx(1.0, abs=1e-3)
+    before = image_fingerprint(model)
+    with torch.no_grad():
+        next(iter(model.model.image.backbone.parameters())).mul_(1.01)
+    assert image_fingerprint(model) != before
+
+
+def test_a_killed_run_ends_as_if_it_had_not_been(
+    drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [*SMALL, 'optimizer.frozen_epochs={"image.backbone"=1}', "training.average=0.5"]
+    whole = train("lingvis_live", drawings, tmp_path / "whole", overrides=options, device="cpu")
+    for step in (1, 3):  # in the frozen epoch, and after it
+        run = tmp_path / f"killed-{step}"
+        with monkeypatch.context() as patched:
+            kill_at(step, patched)
+            with pytest.raises(Killed):
+                train("lingvis_live", drawings, run, overrides=options, device="cpu")
+        assert (run / CHECKPOINT).exists()
+        train("lingvis_live", drawings, run, overrides=options, resume=True, device="cpu")
+        expected = weights(whole.path)
+        assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(run).items())
+
+
+def test_the_backbone_stays_as_it_is_in_frozen_epochs(
+    drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [*SMALL, 'optimizer.frozen_epochs={"image.backbone"=1}']
+    with monkeypatch.context() as patched:
+        kill_at(2, patched)  # the first step of the second epoch
+        with pytest.raises(Killed):
+            train("lingvis_live", drawings, tmp_path / "run", overrides=options, device="cpu")
+    state = load_file(tmp_path / "run" / CHECKPOINT)
+    original = load_trainable("efficientnet-lite0", pretrained=True).network.state_dict()
+    for name, value in original.items():
+        assert torch.equal(state[f"task/model.{NETWORK}{name}"], value)
+
+
+def test_the_average_follows_the_weights() -> None:
+    model = torch.nn.BatchNorm1d(2)
+    average = WeightAverage(model, 0.6, values={})
+    expected = None
+    for step in range(1, 30):
+        with torch.no_grad():
+            model.weight.add_(torch.randn(2))
+            model.num_batches_tracked.add_(1)  # type: ignore[union-attr]
+        average.update(step)
+        decay = min(0.6, (1 + step) / (10 + step))
+        weight = model.weight.detach().clone()
+        expected = weight if expected is None else decay * expected + (1 - decay) * weight
+    torch.testing.assert_close(average.values["weight"], expected)
+    assert average.values["num_batches_tracked"] == 29
+    own = model.weight.detach().clone()
+    with average.applied():
+        torch.testing.assert_close(model.weight.detach(), expected)
+    assert torch.equal(model.weight, own)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("data.features=efficientnet-lite0-grid", "image.backbone is trained, which takes pixels"),
+        ('image.backbone={name="stored"}', "image.backbone is stored, which takes vectors"),
+        (
+            'image.backbone={name="trained",network="efficientnet-lite0",norms="running",chunk=2}',
+            "needs whole ones",
+        ),
+    ],
+)
+def test_recipes_that_do_not_fit_together_are_rejected(
+    change: str, sentence: str, drawings: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        train("lingvis_live", drawings, tmp_path / "run", overrides=[change])
