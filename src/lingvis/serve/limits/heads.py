@@ -57,7 +57,7 @@ class HeadReader:
 
     def __init__(self) -> None:
         self._bytes = bytearray()
-        self._searched = self._lines = 0
+        self._searched = self._lines = self._line_bytes = 0
 
     def read(self, data: bytes) -> tuple[bytes, bytes] | Refusal | None:
         """Return the head and the bytes after it, a refusal, or None while the head is incomplete."""
@@ -68,12 +68,15 @@ class HeadReader:
         if blank is None:
             self._searched = max(0, len(self._bytes) - 2)
             self._lines += data.count(b"\n")
-            if self._lines > HEADERS + 1:
+            if self._lines and not self._line_bytes:
+                self._line_bytes = self._bytes.index(b"\n") + 1
+            long = self._line_bytes and len(self._bytes) - self._line_bytes > HEADERS_BYTES
+            if long or self._lines > HEADERS + 1:
                 return LONG_HEADERS
             return LONG_HEAD if len(self._bytes) > HEAD_BYTES else None
         head, rest = bytes(self._bytes[: blank.end()]), bytes(self._bytes[blank.end() :])
         self._bytes.clear()
-        self._searched = self._lines = 0
+        self._searched = self._lines = self._line_bytes = 0
         return _refuse_head(head) or (head, rest)
 
 

@@ -67,14 +67,15 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return a buffer that is short if its content is parsed, so that no connection holds up the others."""
-        copied = self.conn.their_state is h11.SEND_BODY and not self._chunked and not self._lingering
-        return self._crowd.long if copied else self._crowd.short
+        copied = self.conn.their_state is h11.SEND_BODY and not self._chunked
+        return self._crowd.long if copied or self._lingering else self._crowd.short
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(bytes(self._crowd.long[:nbytes]))
+        if not self._lingering:
+            self.data_received(bytes(self._crowd.long[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
-        if self._lingering or self.transport.is_closing():
+        if self.transport.is_closing():
             return
         if self.conn.their_state is h11.IDLE:
             data = self._receive_head(data)
