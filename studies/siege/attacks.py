@@ -16,10 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from studies.siege.costly import deep_png, large_webp, many_scans
+from studies.siege.costly import deep_colour_png, large_webp, many_scans
 
 AT_ONCE = 8  # connections of attacks that repeat requests
 RATE = 200.0  # requests or connections per second: four times those of all clients
+SIDE = 7900  # pixels, just below the limit of the server
 SLOW_POSTS, IDLE_CONNECTIONS = 300, 3000
 HEAD = "Host: 127.0.0.1\r\n"
 
@@ -134,7 +135,7 @@ def guesses(attacker: Attacker) -> None:
 def pictures(attacker: Attacker) -> None:
     """Uploads of pictures that are costly to decode, by somebody who has the token."""
     bodies = []
-    for picture in (many_scans(), large_webp(), deep_png()):
+    for picture in (many_scans(5000, (4000, 4000)), large_webp(SIDE), deep_colour_png(SIDE)):
         part = b'--x\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\n'
         bodies.append(part + picture + b"\r\n--x--\r\n")
     attacker.repeat(

@@ -18,8 +18,8 @@ from PIL import Image, ImageCms
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.features.decoding import process
+from studies.siege.costly import large_webp, many_scans
 
-from ..costly_pictures import large_webp, many_scans
 from .conftest import make_pictures
 from .indexing import index_folders
 

@@ -23,8 +23,7 @@ from lingvis.data.picture_limits import (
     check_jpeg,
     decoding_bytes,
 )
-
-from ..costly_pictures import deep_png, large_webp, many_scans, narrow_png
+from studies.siege.costly import deep_png, large_webp, many_scans, narrow_png
 
 SIDE = (3000, 2000)
 

@@ -27,8 +27,7 @@ from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.decoding.process import MEMORY, DecoderProcess
 from lingvis.features.pictures import BrokenPicture, CostlyPicture, UnknownFormat
 from lingvis.features.preprocessing import Preprocessing
-
-from ..costly_pictures import deep_png, large_webp, many_scans
+from studies.siege.costly import deep_png, large_webp, many_scans
 
 SQUARE = Preprocessing(size=32, mean=(0.5,) * 3, std=(0.5,) * 3)
 WHOLE = DecodeRequest(views=ViewRequest(SQUARE), jpeg=JpegRequest(side=320, quality=80))
@@ -164,6 +163,7 @@ def test_the_system_enforces_the_limits_too(pool: DecoderPool) -> None:
     memory = int(soft["Max address space"]) - 2**30 - DECODED_BYTES - MEMORY
     assert 0 < memory < 2**30
     assert 20 < int(soft["Max cpu time"]) < 3600
+    assert os.getpriority(os.PRIO_PROCESS, child.pid) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
 
 
 def test_a_slow_picture_is_given_up(pool: DecoderPool) -> None:

@@ -25,8 +25,7 @@ from lingvis.features.backbones import Backbone
 from lingvis.features.encode import PictureEncoder, encode_pictures
 from lingvis.features.extract import extract
 from lingvis.features.store import FeatureStore, without_broken, write_store
-
-from ..costly_pictures import many_scans
+from studies.siege.costly import many_scans
 
 MakeDataset = Callable[..., Dataset]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ..costly_pictures import deep_png, large_webp, many_scans
+from studies.siege.costly import deep_png, large_webp, many_scans
+
 from .conftest import Client, serving
 
 

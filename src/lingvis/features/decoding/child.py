@@ -24,6 +24,7 @@ except ImportError:  # without it, only the parent's limit on time holds
     resource = None  # type: ignore[assignment]
 
 FILES = 32
+NICENESS = 10  # so that costly pictures slow down neither searches nor the rest of the machine
 MEMORY_NOW = "/proc/self/statm"  # in pages
 
 
@@ -69,6 +70,7 @@ def _limit(memory: int) -> None:
     """Limit what a hostile picture can use; it can write no file."""
     if resource is None:
         return
+    os.nice(NICENESS)
     limits = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NOFILE": FILES}
     with contextlib.suppress(OSError, ValueError), open(MEMORY_NOW, encoding="ascii") as file:
         limits["RLIMIT_AS"] = int(file.read().split()[0]) * resource.getpagesize() + memory
