@@ -30,7 +30,7 @@ def test_costly_uploads_are_rejected_at_once_and_take_no_memory(home: Path, tmp_
         ):
             start = time.monotonic()
             answer = client.upload(data)
-            assert time.monotonic() - start < 1
+            assert time.monotonic() - start < 5  # decoding would take a minute
             assert answer.status == 413 and reason in answer.error
         assert client.upload(deep_png(4000)).status == 200
         assert peak_of(pid) - before < 100_000_000
