@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_costly_uploads_are_rejected_at_once_and_take_no_memory(home: Path, tmp_
         ):
             start = time.monotonic()
             answer = client.upload(data)
-            assert time.monotonic() - start < 1
+            assert time.monotonic() - start < 5  # decoding would take a minute
             assert answer.status == 413 and reason in answer.error
         assert client.upload(deep_png(4000)).status == 200
         assert peak_of(pid) - before < 100_000_000
@@ -52,6 +53,15 @@ def test_searches_beside_slow_uploads_stay_quick(client: Client) -> None:
         assert max(seconds) < 2
         # Given up after ten seconds if the machine is busy.
         assert {upload.result().status for upload in uploads} <= {200, 413}
+
+
+def test_an_upload_does_not_wait_for_all_slow_ones_of_another_client(client: Client) -> None:
+    slow, attacker = many_scans(100, (3000, 3000)), replace(client, address="127.0.0.2")
+    with ThreadPoolExecutor(4) as pool:
+        uploads = [pool.submit(attacker.upload, slow) for _ in range(4)]
+        time.sleep(0.5)
+        assert client.upload(deep_png(10)).status == 200
+        assert sum(not upload.done() for upload in uploads) >= 2
 
 
 @pytest.mark.parametrize("size", [0, 1, 100])

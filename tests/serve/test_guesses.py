@@ -35,12 +35,14 @@ def try_token(client: Client, token: str, address: str) -> Answer:
 
 def test_wrong_tokens_make_an_address_wait(guarded: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LATE", 0.05)
+    monkeypatch.setattr(module, "FIRST_WAIT", 30.0)  # a slow machine must not outlast it
     session = guarded.ask("POST", "/api/session", f'{{"token": "{TOKEN}"}}', {"X-Forwarded-For": A})
     cookie = session.headers["set-cookie"].partition(";")[0]
     assert try_token(guarded, TOKEN, B).status == 200
     assert [try_token(guarded, f"wrong{number}", C).status for number in range(FREE)] == [401] * FREE
     refused = try_token(guarded, TOKEN, C)
-    assert refused.status == 429 and refused.headers["retry-after"] == "1" and "wrong tokens" in refused.error
+    assert refused.status == 429 and 1 <= int(refused.headers["retry-after"]) <= 30
+    assert "wrong tokens" in refused.error
     assert try_token(guarded, TOKEN, "2001:db8::2").status == 429, "the same network"
     body = f'{{"token": "{TOKEN}"}}'
     assert guarded.ask("POST", "/api/session", body, {"X-Forwarded-For": C}).status == 429
@@ -50,15 +52,13 @@ def test_wrong_tokens_make_an_address_wait(guarded: Client, monkeypatch: pytest.
         try_token(guarded, TOKEN, "2001:db8:0:1::1").status == 200
         and try_token(guarded, TOKEN, B).status == 200
     )
-    time.sleep(1.1)
-    assert try_token(guarded, "wrong", C).status == 401
-    assert 1 <= int(try_token(guarded, TOKEN, C).headers["retry-after"]) <= 2
 
 
 def test_who_has_the_token_is_not_locked_out_by_a_neighbour(
     guarded: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LATE", 0.05)
+    monkeypatch.setattr(module, "FIRST_WAIT", 30.0)
     assert try_token(guarded, TOKEN, A).status == 200
     statuses = [try_token(guarded, "wrong", A).status for _ in range(FREE + 3)]
     assert statuses == [401] * FREE + [429] * 3
@@ -95,13 +95,13 @@ def test_waits_double_up_to_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_addresses_are_held_back_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LATE", 0.2)
+    monkeypatch.setattr(module, "LATE", 1.5)
     guesses = Guesses()
 
     def held_back(client: str) -> bool:
         start = time.monotonic()
         finished(guesses.hold_back(client))
-        return time.monotonic() - start > 0.15
+        return time.monotonic() - start > 1.4
 
     for number in range(TOTAL):
         guesses.judge(f"client {number}", right=False)

@@ -234,9 +234,14 @@ def test_forms_that_are_none(client: Client) -> None:
         (b"", kind, 422),
         (jpeg(), "image/jpeg", 415),
         (b"image=x", "application/x-www-form-urlencoded", 415),
+        (body, f"{kind}; charset=undefined", 415),  # codecs of Python that raise other errors than the rest
+        (body, f'{kind}; charset="{"x" * 5000}"', 415),  # Python would remember the name
     ]:
         answer = client.ask("POST", "/api/search", sent, {"Content-Type": header})
         assert answer.status == status and answer.error, (header, answer.status)
+    for charset in ("utf-8", '"UTF-8"', "utf8"):
+        header = f"{kind}; charset={charset}"
+        assert client.ask("POST", "/api/search", body, {"Content-Type": header}).status == 200
     assert client.upload(None, {"image": "/etc/passwd"}).status == 422
     for fields in ({"weight": "2"}, {"weight": "nan"}, {"k": "x"}, {"q": "a\0"}, {"nonsense": "1"}):
         answer = client.upload(jpeg(), fields)

@@ -73,6 +73,19 @@ def test_the_first_of_several_pictures_in_a_jpeg_counts() -> None:
     assert end is not None and data[end - 2 : end] == b"\xff\xd9" and data[end : end + 2] == b"\xff\xd8"
 
 
+def test_a_bmp_ends_with_its_pixels_whatever_size_it_states() -> None:
+    for mode in ("RGB", "L", "1", "RGBA"):
+        data = saved("BMP", NOISE.convert(mode))
+        longer = data + b"PK an archive"
+        stated = longer[:2] + len(longer).to_bytes(4, "little") + longer[6:]
+        assert picture_end(io.BytesIO(stated), "bmp") == len(data), mode
+    height = int.from_bytes(data[22:26], "little")
+    flipped = data[:22] + (-height).to_bytes(4, "little", signed=True) + data[26:]
+    assert picture_end(io.BytesIO(flipped), "bmp") == len(data)
+    far = data[:10] + (5000).to_bytes(4, "little") + data[14:] + bytes(5000)  # room before the pixels
+    assert picture_end(io.BytesIO(far), "bmp") is None
+
+
 def test_what_is_no_picture_of_the_format_has_no_end() -> None:
     for format in ("jpeg", "mpo", "png", "gif", "webp", "bmp"):
         for data in (

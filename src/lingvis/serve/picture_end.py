@@ -16,6 +16,8 @@ FILL_BYTES = 64  # before a marker of a JPEG
 SCAN_END = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 SOI, EOI, SOS = 0xD8, 0xD9, 0xDA
 WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD8)}
+BMP_HEADERS, BMP_UNCOMPRESSED = (40, 52, 56, 64, 108, 124), (0, 3, 6)
+BMP_START = 14 + 124 + 16 + 4 * 256  # of the pixels, behind headers, masks and colours
 PNG, GIF = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a")
 
 
@@ -161,10 +163,14 @@ def _webp(file: Cursor) -> int:
 
 def _bmp(file: Cursor) -> int:
     _require(file.take(2) == b"BM")
-    end = file.number(4, "little")
-    file.skip(4)
-    _require(end > file.number(4, "little"))  # where the pixels start
-    return end
+    file.skip(8)  # with the size of the file, which may include anything
+    start, header = file.number(4, "little"), file.number(4, "little")
+    width, height = file.number(4, "little"), file.number(4, "little")
+    file.skip(2)
+    depth, compression = file.number(2, "little"), file.number(4, "little")
+    _require(header in BMP_HEADERS and start <= BMP_START and compression in BMP_UNCOMPRESSED)
+    rows = min(height, 2**32 - height)  # negative: from top to bottom
+    return start + (width * depth + 31) // 32 * 4 * rows
 
 
 ENDS: dict[str, Callable[[Cursor], int]] = {

@@ -13,6 +13,7 @@ from lingvis.serve.engine import SearchEngine
 from lingvis.serve.files import PictureFiles
 from lingvis.serve.limits.access import Access
 from lingvis.serve.limits.clients import ClientSlots
+from lingvis.serve.limits.turns import ClientTurns
 from lingvis.serve.limits.workers import WorkerThreads
 from lingvis.serve.metrics import Metrics
 from lingvis.serve.settings import ServerSettings
@@ -45,6 +46,7 @@ class Server:
         )
         self.uploads = ClientSlots(settings.uploading)
         self.sessions = ClientSlots(SESSIONS_STARTING)
+        self.decoding_turns = ClientTurns(DECODING, seconds=seconds)
         self.decoding = WorkerThreads("decode", threads=DECODING, waiting=settings.uploading, seconds=seconds)
         self.decoders = DecoderPool(seconds=DECODING_SECONDS, file_bytes=settings.upload_bytes)
         self.reads = WorkerThreads("read", threads=READING, waiting=READS_WAITING, seconds=seconds)

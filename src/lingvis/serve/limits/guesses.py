@@ -14,7 +14,7 @@ from lingvis.serve.limits.refusals import Refusal
 
 T = TypeVar("T")
 FREE = 5  # wrong tokens of a client before it has to wait
-LONGEST_WAIT = 60.0  # seconds
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds
 FORGOTTEN = 900.0  # seconds after the last wrong token
 CLIENTS = 10_000  # beyond this number the oldest are forgotten
 TOTAL, WINDOW = 100, 60.0  # wrong tokens of all clients in this time, before each answer is late
@@ -81,7 +81,7 @@ class Guesses:
         record.wrong += 1
         record.last = now
         if record.wrong >= FREE:
-            record.until = now + min(LONGEST_WAIT, 2.0 ** min(record.wrong - FREE, 10))
+            record.until = now + min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(record.wrong - FREE, 10))
         _keep(self._clients, client, record)
         if now - self._window > WINDOW:
             self._window, self._total = now, 0

@@ -125,10 +125,8 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
         if "body" not in self._timers:
             self._start("body", BODY_SECONDS, self._check_speed)
         self._recent_bytes += len(data)
-        chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
-        step = (
-            CHUNK_BYTES if chunked else max(1, len(data))
-        )  # parsing chunks is slow: stop soon if they are small
+        # Parsing chunks is slow: stop soon if they are small.
+        step = CHUNK_BYTES if self._chunked else max(1, len(data))
         for start in range(0, len(data), step):
             part = data[start : start + step]
             before = len(self.cycle.body)

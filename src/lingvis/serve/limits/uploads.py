@@ -8,7 +8,8 @@ from typing import Any, BinaryIO
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
-from starlette.datastructures import UploadFile
+from python_multipart.multipart import parse_options_header
+from starlette.datastructures import Headers, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
@@ -45,8 +46,7 @@ async def read_body(request: Request, *, limit: int, seconds: float) -> AsyncGen
 
 async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[PictureQuery, UploadFile]:
     """Return the fields of a query and its picture, which the caller closes."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
-        raise HTTPException(415, "send the picture as multipart/form-data, in the field image")
+    _check_form_type(request.headers)
     body = read_body(request, limit=limit + FIELDS * FIELD_BYTES, seconds=seconds)
     parser = MultiPartParser(request.headers, body, max_files=1, max_fields=FIELDS, max_part_size=FIELD_BYTES)
     try:
@@ -69,6 +69,18 @@ async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[Pi
     except HTTPException:
         await form.close()
         raise
+
+
+def _check_form_type(headers: Headers) -> None:
+    """Raise 415 unless the body is a form in UTF-8.
+
+    Python has codecs that fail in their own ways or take quadratic time, and remembers every unknown name of one.
+    """
+    kind, options = parse_options_header(headers.get("content-type"))
+    if kind != b"multipart/form-data":
+        raise HTTPException(415, "send the picture as multipart/form-data, in the field image")
+    if options.get(b"charset", b"utf-8").lower() not in (b"utf-8", b"utf8"):
+        raise HTTPException(415, "send the form in UTF-8; leave charset out of its Content-Type")
 
 
 def decode_upload(

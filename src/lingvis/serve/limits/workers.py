@@ -52,11 +52,7 @@ class WorkerThreads:
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self._seconds)
         except TimeoutError as error:
-            raise HTTPException(
-                503,
-                f"there was no answer within {self._seconds:g} seconds; ask again later",
-                headers={"Retry-After": "5"},
-            ) from error
+            raise too_late(self._seconds) from error
 
     def close(self) -> None:
         """Drop queued functions."""
@@ -72,3 +68,9 @@ class WorkerThreads:
 
     def _release(self, _: Future[tuple[float, T]]) -> None:
         self._slots.release()
+
+
+def too_late(seconds: float) -> HTTPException:
+    """Return the answer 503 after a number of seconds."""
+    sentence = f"there was no answer within {seconds:g} seconds; ask again later"
+    return HTTPException(503, sentence, headers={"Retry-After": "5"})

@@ -75,7 +75,8 @@ async def by_picture(server: ServerOfRequest, request: Request) -> SearchAnswer:
             return decode_upload(image.file, preprocessing, server.decoders, pixels=settings.pixels)
 
         try:
-            decoded = await server.decoding.run(decode)  # apart, so that a slow picture delays no search
+            async with server.decoding_turns.held(request):  # apart, so that a slow picture delays no search
+                decoded = await server.decoding.run(decode)
         finally:
             await image.close()
         seconds, (queries, hits) = await server.searches.run_timed(server.engine.search, query, decoded)
