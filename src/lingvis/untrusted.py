@@ -118,7 +118,9 @@ def _is_packed(file: Path) -> bool:
 
 
 def _too_much(most: int) -> str:
-    return f"its content has more than {most:,} bytes, as no honest file of this size has"
+    return (
+        f"its content has more than {most:,} bytes, the most that is read from a file of this kind and size"
+    )
 
 
 def _too_deep() -> str:
