@@ -308,4 +308,7 @@ def test_a_damaged_file_of_the_cache_is_ignored(tmp_path: Path, damage: str) -> 
             "nan": whole * np.float16("nan"),
         }
         np.save(file, changed[damage])
-    assert PictureCache(tmp_path, 4).get("ab12") is None
+    cache = PictureCache(tmp_path, 4)
+    assert cache.get("ab12") is None
+    cache.put("ab12", whole)  # also where no file can be written
+    np.testing.assert_array_equal(cache.get("ab12"), whole)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.untrusted import read_bytes
 
@@ -49,7 +50,7 @@ class PictureCache:
         with self._lock:
             self._keep(hash, vectors)
         if self._folder is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, UserError):
                 file = self._file(hash)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_file(file) as temporary, temporary.open("wb") as out:
