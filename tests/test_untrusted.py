@@ -50,9 +50,9 @@ def test_json_is_bounded_in_depth_and_kind(tmp_path: Path) -> None:
 def test_pipes_and_folders_do_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "folder.json").mkdir()
-    with pytest.raises(ValueError, match=r"pipe\.json is not a regular file"):
+    with pytest.raises(ValueError, match=r"pipe\.json: it is not a regular file"):
         read_json(tmp_path / "pipe.json")
-    with pytest.raises(ValueError, match=r"folder\.json is a folder"):
+    with pytest.raises(ValueError, match=r"folder\.json: it is a folder"):
         read_json(tmp_path / "folder.json")
     with pytest.raises(ValueError, match="not a regular file"):
         list(byte_lines(Path("/dev/zero")))

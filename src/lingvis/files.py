@@ -105,6 +105,11 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def open_regular(path: str | Path) -> io.BufferedReader:
+    """Open a regular file, also through links; raises OSError for anything else: a pipe could block, a device never end."""
+    return _reader(os.open(path, os.O_RDONLY | os.O_NONBLOCK), path)
+
+
 def open_real_file(path: str | Path) -> io.BufferedReader:
     """Open the regular file at a path without symbolic links; raises OSError for anything else, also for a pipe."""
     path = os.fspath(path)
@@ -118,10 +123,15 @@ def open_real_file(path: str | Path) -> io.BufferedReader:
             path
         )
         raise OSError(error.errno, BEHIND_LINK if linked else error.strerror, path) from error
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, NOT_REGULAR, path)
-    return os.fdopen(handle, "rb")
+    return _reader(handle, path)
+
+
+def _reader(handle: int, path: str | Path) -> io.BufferedReader:
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise OSError(errno.EINVAL, "it is a folder" if stat.S_ISDIR(mode) else NOT_REGULAR, str(path))
 
 
 def _is_at(handle: int, path: str) -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
 import os
-import stat
 import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from lingvis import files
 
 MOST_BYTES = 1 << 30  # of a file that is read as a whole
 MOST_LINE_BYTES = 1 << 21
@@ -25,14 +27,13 @@ BUFFER = 1 << 20
 
 
 def open_regular(file: Path) -> BinaryIO:
-    """Open a regular file for reading; a pipe or a device would block or never end."""
-    # Without O_NONBLOCK, opening a pipe waits for somebody who writes to it.
-    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISREG(mode):
-        return os.fdopen(handle, "rb")
-    os.close(handle)
-    raise ValueError(f"{file.name} is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
+    """Open a regular file for reading, as `lingvis.files.open_regular` does."""
+    try:
+        return files.open_regular(file)
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise ValueError(f"{file.name}: {error.strerror}") from None
+        raise
 
 
 def check_regular(file: Path) -> None:
@@ -117,7 +118,9 @@ def _is_packed(file: Path) -> bool:
 
 
 def _too_much(most: int) -> str:
-    return f"its content has more than {most:,} bytes, as no honest file of this size has"
+    return (
+        f"its content has more than {most:,} bytes, the most that is read from a file of this kind and size"
+    )
 
 
 def _too_deep() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from dataclasses import replace
 from pathlib import Path
 
@@ -237,3 +239,15 @@ def test_what_a_kill_left_of_a_new_collection_is_no_hindrance(store: LanceStore)
     (store.folder / "collection.json").unlink()
     assert LanceStore.create(store.folder, HEADER).count() == 0
     assert len(list(store.folder.glob("items-*"))) == 1
+
+
+def test_files_out_of_reach_are_not_called_damaged(store: LanceStore) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, hard))
+    try:
+        with pytest.raises(UserError, match=r"cannot be used \(Too many open files\); check") as caught:
+            list(store.files())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert "delete" not in str(caught.value)
+    assert len(list(store.files())) == COUNT

@@ -18,7 +18,7 @@ from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.open import open_store
 from lingvis.collection.writer.indexer import EMPTY, Indexer, IndexReport, OtherModelError, watch_folders
 from lingvis.collection.writer.scan import FolderScan, scan_folders
-from lingvis.data.images import read_regular
+from lingvis.data.images import read_real_file
 from lingvis.errors import UserError
 
 from .conftest import make_model, make_pictures
@@ -114,9 +114,9 @@ def test_a_file_that_cannot_be_read_keeps_its_row_and_is_tried_again(
     def away(path: str, limit: int) -> bytes:
         if path.endswith(("000.png", "090.png")):
             raise OSError(errno.EIO, "Input/output error")
-        return read_regular(path, limit)
+        return read_real_file(path, limit)
 
-    monkeypatch.setattr("lingvis.collection.writer.pictures.read_regular", away)
+    monkeypatch.setattr("lingvis.collection.writer.pictures.read_real_file", away)
     for _ in range(2):
         report = indexer.run([photos], prune=True)
         assert report.unreadable == {

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
 import lingvis
@@ -20,6 +21,7 @@ from lingvis.cli.commands.collections import search
 from lingvis.collection.query.query import Query
 from lingvis.collection.query.vectors import QueryVectors
 from lingvis.collection.rerank.base import RerankContext
+from lingvis.collection.rerank.cache import PictureCache
 from lingvis.collection.rerank.second_model import SecondModel, joint_scores
 from lingvis.collection.stores.records import Hit
 from lingvis.errors import UserError
@@ -286,3 +288,27 @@ def test_the_command_line_tells_what_it_took(
         assert image.size == (48, 32)
     assert len(list((Path(collection) / "rerank").rglob("*.npy"))) == 7
     assert len(lingvis.Collection.open(collection)) == 7  # and no harm to it
+
+
+@pytest.mark.parametrize("damage", ["pipe", "shape", "type", "nan", "header"])
+def test_a_damaged_file_of_the_cache_is_ignored(tmp_path: Path, damage: str) -> None:
+    whole = np.arange(4, dtype=np.float16)
+    PictureCache(tmp_path, 4).put("ab12", whole)
+    np.testing.assert_array_equal(PictureCache(tmp_path, 4).get("ab12"), whole)
+    (file,) = tmp_path.glob("ab/*")
+    file.unlink()
+    if damage == "pipe":
+        os.mkfifo(file)
+    elif damage == "header":
+        file.write_bytes(b"\x93NUMPY\x01\x00\x10\x00" + b"(" * 16)
+    else:
+        changed: dict[str, NDArray[Any]] = {
+            "shape": whole[:3],
+            "type": whole.astype(np.float64),
+            "nan": whole * np.float16("nan"),
+        }
+        np.save(file, changed[damage])
+    cache = PictureCache(tmp_path, 4)
+    assert cache.get("ab12") is None
+    cache.put("ab12", whole)  # also where no file can be written
+    np.testing.assert_array_equal(cache.get("ab12"), whole)

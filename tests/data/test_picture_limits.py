@@ -120,7 +120,7 @@ def test_photographs_of_a_hundred_megapixels_are_decoded() -> None:
 COPY_OF_PANORAMA = 300_000_000
 MEASURE = """
 import io, sys
-from lingvis.data.images import decode_upright, open_image
+from lingvis.data.images import decode_upright, encode_jpeg, open_image
 from lingvis.data.picture_limits import decoding_bytes
 def peak():  # of memory; getrusage would start with that of the process before
     return 1024 * next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -128,7 +128,7 @@ data = open(sys.argv[1], "rb").read()
 with open_image(io.BytesIO(data)) as image:
     bound = decoding_bytes(image, image.size)
     before = peak()
-    decode_upright(image)
+    encode_jpeg(decode_upright(image), 320, quality=80)
 print(peak() - before, bound)
 """
 

@@ -164,6 +164,32 @@ def test_an_interrupted_run_goes_on_after_its_last_whole_batch(make_dataset: Mak
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe",
+        b'{"image": "00.jpg", "broken": 5}',
+        b'{"image": "00.jpg", "regions": [{"box": [3, 2, "x"]}]}',
+        b'["image"]',
+        b"5",
+        b"[" * 100_000,
+    ],
+)
+def test_a_damaged_log_is_begun_again(make_dataset: MakeDataset, line: bytes) -> None:
+    class Stopped(Corner):
+        def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
+            raise KeyboardInterrupt
+
+    dataset = make_dataset(1)
+    with pytest.raises(KeyboardInterrupt):
+        detect(dataset, Stopped())
+    with (dataset.detections_dir / ".regions.partial.jsonl").open("ab") as log:
+        log.write(line + b"\n")
+    detector = Corner()
+    detect(dataset, detector)
+    assert detector.asked == ["00.jpg"]
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"score": 1.5}, "score must be a number from 0 to 1, such as 0.3, got 1.5"),

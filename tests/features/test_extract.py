@@ -124,6 +124,20 @@ def test_broken_pictures_stop_or_are_listed(make_dataset: MakeDataset, tiny: Bac
         store.index(["06.jpg"])
 
 
+def test_a_dataset_and_its_pictures_may_be_behind_links(
+    make_dataset: MakeDataset, tiny: Backbone, tmp_path: Path
+) -> None:
+    dataset = make_dataset(3)
+    expected = np.array(extract(dataset, backbone=tiny, kind="global").values)
+    dataset.images_dir.rename(tmp_path / "disk")
+    dataset.images_dir.symlink_to(tmp_path / "disk")
+    (tmp_path / "disk" / "00.jpg").rename(tmp_path / "first.jpg")
+    (tmp_path / "disk" / "00.jpg").symlink_to(tmp_path / "first.jpg")
+    (tmp_path / "link").symlink_to(dataset.path)
+    store = extract(tmp_path / "link", backbone=tiny, kind="global", name="linked")
+    np.testing.assert_array_equal(store.values, expected)
+
+
 def test_costly_pictures_are_listed_at_once(make_dataset: MakeDataset, tiny: Backbone) -> None:
     dataset = make_dataset(3)
     (dataset.images_dir / "01.jpg").write_bytes(many_scans(5000))

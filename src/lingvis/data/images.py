@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import errno
 import functools
 import importlib
 import importlib.util
 import io
 import math
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +31,7 @@ from lingvis.data.picture_limits import (
     check_memory,
     check_pixels,
 )
-from lingvis.files import NOT_REGULAR, open_real_file
+from lingvis.files import open_real_file, open_regular
 
 HEIC_SUFFIXES = {".heic", ".heif"} if importlib.util.find_spec("pillow_heif") else set()
 # Pillow supports many more, EPS by starting another program. JPEG includes several pictures in one file (MPO).
@@ -56,14 +54,14 @@ def open_image(source: str | Path | BinaryIO, *, pixels: int = PIXELS) -> Iterat
     limit of `lingvis.data.picture_limits`.
     """
     if isinstance(source, str | Path):
-        with _open_regular(source) as file, _open_checked(file, pixels) as image:
+        with open_regular(source) as file, _open_checked(file, pixels) as image:
             yield image
     else:
         with _open_checked(source, pixels) as image:
             yield image
 
 
-def read_regular(path: str | Path, limit: int) -> bytes:
+def read_real_file(path: str | Path, limit: int) -> bytes:
     """Return the first `limit` bytes of a regular file; raises OSError for anything else, also for a link."""
     with open_real_file(path) as file:
         return file.read(min(os.fstat(file.fileno()).st_size, limit))
@@ -123,12 +121,14 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def encode_jpeg(pixels: Image.Image, side: int, *, quality: int) -> bytes:
-    """Return a JPEG of at most `side` x `side` pixels, without comments or other metadata."""
-    small = pixels.copy()
-    small.thumbnail((side, side))
-    small.info = {}
+    """Return a JPEG of at most `side` x `side` pixels, without comments or other metadata.
+
+    The picture itself becomes so small: a copy of it may need hundreds of megabytes.
+    """
+    pixels.thumbnail((side, side))
+    pixels.info = {}
     out = io.BytesIO()
-    small.save(out, "JPEG", quality=quality)
+    pixels.save(out, "JPEG", quality=quality)
     return out.getvalue()
 
 
@@ -164,19 +164,6 @@ def _check_scans(file: BinaryIO) -> bool:
     buffered = is_jpeg and check_jpeg(file.read(FILE_BYTES))
     file.seek(0)
     return buffered
-
-
-@contextmanager
-def _open_regular(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a regular file: a pipe could block forever, and a device may never end."""
-    handle = os.open(
-        path, os.O_RDONLY | os.O_NONBLOCK
-    )  # non-blocking, so that opening a pipe returns at once
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, NOT_REGULAR, str(path))
-    with os.fdopen(handle, "rb") as file:
-        yield file
 
 
 @functools.cache

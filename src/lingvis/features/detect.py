@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import lingvis
 from lingvis.data.dataset import Dataset
@@ -17,6 +16,7 @@ from lingvis.data.detections import (
     REGIONS,
     DetectionOrigin,
     DetectionsManifest,
+    RegionsRow,
     count_labels,
     read_manifest,
     read_regions,
@@ -150,19 +150,23 @@ def _resume(log: Path, first: str, images: Sequence[str]) -> list[str]:
     """The lines of an interrupted run that still match the images; the log holds only these afterwards."""
     log.parent.mkdir(parents=True, exist_ok=True)
     # Text after the last line feed was cut off by a kill.
-    started_with, *lines = log.read_text(encoding="utf-8").split("\n")[:-1] or [""] if log.is_file() else [""]
+    text = log.read_bytes().decode(errors="replace") if log.is_file() else ""
+    started_with, *lines = text.split("\n")[:-1] or [""]
     pairs = zip(lines, images, strict=False) if started_with == first else ()
     kept = [line for line, _ in takewhile(lambda pair: _image_of(pair[0]) == pair[1], pairs)]
     write_text(log, "".join(line + "\n" for line in [first, *kept]))
     return kept
 
 
-def _image_of(line: str) -> Any:
+def _image_of(line: str) -> str | None:
+    """The image of a line that a run wrote; None for any other line."""
     try:
         value = parse_json(line)
-    except ValueError:
+        if "broken" in value:
+            return PictureProblem(image=value["image"], reason=value["broken"]).image
+        return RegionsRow.model_validate(value).image
+    except (ValueError, TypeError, KeyError):
         return None
-    return value.get("image") if isinstance(value, dict) else None
 
 
 def _finish(target: Path, origin: DetectionOrigin, lines: Sequence[str]) -> DetectionsManifest:

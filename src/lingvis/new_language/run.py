@@ -141,7 +141,7 @@ def _write_result(folder: Path, language: AddedLanguage, result: AddLanguageResu
     update = {"data": result.data(), "numbers": result.numbers()}
     write_added_config(folder, language.config.model_copy(update=update))
     card = folder / CARD
-    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     write_text(card, text + added_section(result.as_json()))
 
 

@@ -31,7 +31,8 @@ class PictureVectors:
 
     def __init__(self, embedder: Embedder, cache: Path | None) -> None:
         self._embedder = embedder
-        self._cache = PictureCache(cache / image_fingerprint(embedder)[:16] if cache is not None else None)
+        folder = cache / image_fingerprint(embedder)[:16] if cache is not None else None
+        self._cache = PictureCache(folder, embedder.dim)
         self._image_embedder: ImageEmbedder | None = None
 
     def __call__(self, hits: Sequence[Hit], thumbnail: Thumbnail) -> tuple[dict[str, Half], int]:

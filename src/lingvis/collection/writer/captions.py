@@ -10,7 +10,7 @@ from pathlib import Path
 from lingvis.collection.query.language import LanguageDetector
 from lingvis.collection.stores.records import Item
 from lingvis.collection.writer.scan import ScannedFile
-from lingvis.data.images import read_regular
+from lingvis.data.images import read_real_file
 from lingvis.model.embedder import Embedder
 
 CHARACTERS = 2000  # of a caption to keep
@@ -36,7 +36,7 @@ class CaptionReader:
             lang = path.stem.removeprefix(stem).removeprefix(".") or None
             if lang is None or lang in self._embedder.languages:
                 with contextlib.suppress(OSError):
-                    words = read_regular(path, BYTES).decode("utf-8-sig", errors="replace").split()
+                    words = read_real_file(path, BYTES).decode("utf-8-sig", errors="replace").split()
                     if text := " ".join(words)[:CHARACTERS]:
                         return text, lang
         return None, None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lingvis.collection.writer.scan import ScannedFile
-from lingvis.data.images import read_regular
+from lingvis.data.images import read_real_file
 from lingvis.data.picture_limits import FILE_BYTES
 from lingvis.features.decoding.content import Decode, DecodeRequest, JpegRequest, ViewRequest, check_file_size
 from lingvis.features.pictures import BrokenPicture, DecodedPicture
@@ -55,7 +55,7 @@ def read_picture(
     request = DecodeRequest(views=ViewRequest(preprocessing), jpeg=THUMBNAIL)
     try:
         check_file_size(file.size)
-        data = read_regular(file.path, FILE_BYTES)
+        data = read_real_file(file.path, FILE_BYTES)
         check_file_size(len(data))
         digest = hashlib.sha256(data).hexdigest()
         if seen(digest):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lingvis.data.images import decode_upright, encode_jpeg, open_image, read_regular, upright_size
+from lingvis.data.images import decode_upright, encode_jpeg, open_image, upright_size
 from lingvis.data.picture_limits import FILE_BYTES, PIXELS
 from lingvis.features.pictures import (
     REDUCING_GAP,
@@ -26,6 +26,7 @@ from lingvis.features.pictures import (
     cut_views,
 )
 from lingvis.features.preprocessing import Preprocessing
+from lingvis.files import open_regular
 
 if TYPE_CHECKING:
     from lingvis.data.rows import Box
@@ -100,9 +101,10 @@ def decode_content(data: bytes, request: DecodeRequest) -> PictureContent:
 
 
 def decode_file(path: Path, request: DecodeRequest, decode: Decode) -> PictureContent:
-    """Read and decode a file; raises BrokenPicture."""
+    """Read and decode a file, which may be behind links; raises BrokenPicture."""
     try:
-        data = read_regular(path, FILE_BYTES + 1)
+        with open_regular(path) as file:
+            data = file.read(FILE_BYTES + 1)
     except OSError as error:
         raise broken_picture(error, path) from error
     check_file_size(len(data))

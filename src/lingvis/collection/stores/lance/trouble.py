@@ -1,10 +1,11 @@
-"""Errors of the engine as sentences: a full disk, or a damaged collection."""
+"""Errors of the engine as sentences: a full disk, files out of reach, or a damaged collection."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import functools
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,19 @@ from lingvis.collection.stores.contract import FullDiskError
 from lingvis.errors import UserError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# The files may be fine: others may not read them, too many files are open, or a disk on the network is away.
+OUT_OF_REACH = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+    errno.EIO,
+)
+NUMBER = re.compile(r"\(os error (\d+)\)")
 REASON = 160  # characters of the engine's message
 
 
@@ -46,8 +60,11 @@ def engine_errors(folder: Path) -> Iterator[None]:
             error
         ):
             raise
-        if any(f"os error {number})" in str(error) for number in FULL):
+        number = int(match[1]) if (match := NUMBER.search(str(error))) else None
+        if number in FULL:
             raise full_disk(folder) from error
+        if number in OUT_OF_REACH:
+            raise out_of_reach(folder, number) from error
         raise damaged(folder, error) from error
 
 
@@ -55,6 +72,14 @@ def full_disk(folder: Path) -> FullDiskError:
     """Return the error for a disk without space."""
     return FullDiskError(
         f"the disk of collection {folder} is full; free some space (stored pictures are safe)"
+    )
+
+
+def out_of_reach(folder: Path, number: int) -> UserError:
+    """Return the error for files that the system does not let us use now."""
+    return UserError(
+        f"the files of collection {folder} cannot be used ({os.strerror(number)}); check who may read and write "
+        "them, the disk and the limit on open files (ulimit -n), then try again"
     )
 
 
