@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lingvis.collection.collection import Collection
-from lingvis.serve.limits import protocol
+from lingvis.serve.limits import pace, protocol
 from lingvis.serve.settings import ServerSettings
 
 from .conftest import Client, in_thread, serving
@@ -155,3 +155,33 @@ def test_small_chunks(guarded: Client) -> None:
         assert b" 204 " in connection.recv(65536), "a short body may come in small chunks"
     with guarded.connect(start + b"1\r\nx\r\n" * 1000) as connection:
         assert b"chunks" in read_all(connection)
+
+
+def test_a_flood_of_connections_is_turned_away(collection: Collection) -> None:
+    with in_thread(collection, ServerSettings()) as client:
+        flood = replace(client, address="127.0.0.3")
+        for _ in range(3 * pace.BURST):
+            flood.connect().close()
+        assert not _answered(flood)
+        assert client.get("/api/health").status == 200, "another address is not affected"
+        wait_until(lambda: _answered(flood))
+
+
+def _answered(client: Client) -> bool:
+    try:
+        return client.get("/api/health").status == 200
+    except (ConnectionError, http.client.HTTPException):
+        return False
+
+
+def test_the_pace_of_connections() -> None:
+    limit = pace.ConnectionPace({"127.0.0.1"})
+    assert all(limit.allows("127.0.0.1", 0.0) for _ in range(10 * pace.BURST)), "a proxy"
+    assert sum(limit.allows("a", 0.0) for _ in range(2 * pace.BURST)) == pace.BURST
+    assert limit.allows("b", 0.0)
+    assert sum(limit.allows("a", 0.5) for _ in range(1000)) == pace.RATE / 2
+    assert sum(limit.allows("a", 1000.0) for _ in range(2 * pace.BURST)) == pace.BURST
+    for number in range(2 * pace.PEERS):
+        limit.allows(str(number), 1000.0)
+    assert limit.allows("a", 1000.0), "forgotten, since others came later"
+    assert all(pace.ConnectionPace({"*"}).allows("a", 0.0) for _ in range(2 * pace.BURST))

@@ -10,7 +10,9 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from lingvis.serve.limits.clients import network_of
 from lingvis.serve.limits.connections import Connections
+from lingvis.serve.limits.pace import ConnectionPace
 from lingvis.serve.limits.protocol import LimitedProtocol
 
 KEEP_ALIVE, SHUTDOWN = 5, 5  # seconds
@@ -28,7 +30,9 @@ class WebServer(uvicorn.Server):
 
     def __init__(self, app: FastAPI) -> None:
         connections = Connections(app.state.server.settings.connections)
-        protocol: Any = partial(LimitedProtocol, crowd=connections)
+        trusted = os.environ.get("FORWARDED_ALLOW_IPS", PROXIES)
+        pace = ConnectionPace({network_of(address.strip()) for address in trusted.split(",")})
+        protocol: Any = partial(LimitedProtocol, crowd=connections, pace=pace)
         config = uvicorn.Config(
             app,
             http=protocol,
@@ -41,7 +45,7 @@ class WebServer(uvicorn.Server):
             h11_max_incomplete_event_size=EVENT_BYTES,
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=SHUTDOWN,
-            forwarded_allow_ips=os.environ.get("FORWARDED_ALLOW_IPS", PROXIES),
+            forwarded_allow_ips=trusted,
         )
         super().__init__(config)
 

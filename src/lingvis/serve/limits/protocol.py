@@ -15,6 +15,7 @@ from lingvis.serve.limits.clients import network_of
 from lingvis.serve.limits.connections import Connections
 from lingvis.serve.limits.headers import SECURITY
 from lingvis.serve.limits.heads import INVALID, LONG_HEAD, HeadReader
+from lingvis.serve.limits.pace import ConnectionPace
 from lingvis.serve.limits.refusals import Refusal
 from lingvis.serve.limits.slots import BUSY
 
@@ -38,9 +39,10 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
     that nobody reads ends the connection.
     """
 
-    def __init__(self, *args: Any, crowd: Connections, **options: Any) -> None:
+    def __init__(self, *args: Any, crowd: Connections, pace: ConnectionPace, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._crowd, self._peer = crowd, ""
+        self._crowd, self._pace, self._peer = crowd, pace, ""
+        self._turned_away = False
         self.served = False
         self._head = HeadReader()
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -48,14 +50,21 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
         self._body_bytes = self._line_bytes = self._recent_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        address = transport.get_extra_info("peername")
+        self._peer = network_of(address[0] if address else "")
+        if not self._pace.allows(self._peer, self.loop.time()):
+            self._turned_away = True
+            transport.abort()
+            return
         super().connection_made(transport)
-        self._peer = network_of(self.client[0] if self.client else "")
         if self._crowd.add(self, self._peer):
             self._expect_head()
         else:
             self._refuse(BUSY)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._turned_away:
+            return
         for name in list(self._timers):
             self._stop(name)
         self._crowd.remove(self, self._peer)
