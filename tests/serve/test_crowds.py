@@ -160,7 +160,7 @@ def test_small_chunks(guarded: Client) -> None:
 def test_a_flood_of_connections_is_turned_away(collection: Collection) -> None:
     with in_thread(collection, ServerSettings()) as client:
         flood = replace(client, address="127.0.0.3")
-        for _ in range(3 * pace.BURST):
+        for _ in range(int(3 * pace.LONGEST_WAIT * pace.RATE)):
             flood.connect().close()
         assert not _answered(flood)
         assert client.get("/api/health").status == 200, "another address is not affected"
@@ -176,12 +176,18 @@ def _answered(client: Client) -> bool:
 
 def test_the_pace_of_connections() -> None:
     limit = pace.ConnectionPace({"127.0.0.1"})
-    assert all(limit.allows("127.0.0.1", 0.0) for _ in range(10 * pace.BURST)), "a proxy"
-    assert sum(limit.allows("a", 0.0) for _ in range(2 * pace.BURST)) == pace.BURST
-    assert limit.allows("b", 0.0)
-    assert sum(limit.allows("a", 0.5) for _ in range(1000)) == pace.RATE / 2
-    assert sum(limit.allows("a", 1000.0) for _ in range(2 * pace.BURST)) == pace.BURST
+    assert {limit.wait("127.0.0.1", 0.0) for _ in range(1000)} == {0.0}, "a proxy"
+    waits = [limit.wait("a", 100.0) for _ in range(1000)]
+    read = [wait for wait in waits if wait is not None]
+    assert read[: pace.AT_ONCE] == pytest.approx([0.0] * pace.AT_ONCE, abs=1e-9)
+    later = read[pace.AT_ONCE :]
+    assert later == pytest.approx([(n + 1) / pace.RATE for n in range(len(later))], abs=1e-6)
+    assert len(later) == pytest.approx(pace.LONGEST_WAIT * pace.RATE, abs=1)
+    assert waits[len(read) :] == [None] * (1000 - len(read)), "the others are turned away"
+    assert limit.wait("b", 100.0) == 0.0, "another peer is not affected"
+    assert limit.wait("a", 101.0) == pytest.approx(pace.LONGEST_WAIT - 1 + 1 / pace.RATE)
+    assert limit.wait("a", 200.0) == 0.0
     for number in range(2 * pace.PEERS):
-        limit.allows(str(number), 1000.0)
-    assert limit.allows("a", 1000.0), "forgotten, since others came later"
-    assert all(pace.ConnectionPace({"*"}).allows("a", 0.0) for _ in range(2 * pace.BURST))
+        limit.wait(str(number), 200.0)
+    assert len(limit._next) == pace.PEERS
+    assert {pace.ConnectionPace({"*"}).wait("a", 0.0) for _ in range(1000)} == {0.0}

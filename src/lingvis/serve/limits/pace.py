@@ -1,32 +1,35 @@
-"""New connections per second: a flood from one address is turned away before it costs anything."""
+"""New connections per second: those of one address are read one after the other, and a flood of them is turned away."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 
-RATE = 100.0  # connections per second of one peer, in the long run
-BURST = 400  # before its rate counts
+RATE = 100.0  # connections of one peer that are read per second
+AT_ONCE = 20  # connections that are read at once before the rate counts
+LONGEST_WAIT = 4.0  # seconds; a connection that would wait longer is turned away
 PEERS = 4096  # that are remembered
 
 
 class ConnectionPace:
-    """Counts the new connections of each peer; proxies are exempt, since all their clients are one peer.
+    """The moments at which the connections of each peer may be read.
 
-    proxies: their addresses, or "*" for all peers.
+    proxies: addresses that are exempt, since all clients of a proxy are one peer; "*" for all peers.
     """
 
     def __init__(self, proxies: Container[str]) -> None:
         self._proxies, self._unlimited = proxies, "*" in proxies
-        self._left: dict[str, tuple[float, float]] = {}  # connections that a peer may still make, and when
+        self._next: dict[str, float] = {}
 
-    def allows(self, peer: str, now: float) -> bool:
-        """Count a connection and return whether the peer may have it; now: seconds of a steady clock."""
+    def wait(self, peer: str, now: float) -> float | None:
+        """Count a new connection; returns the seconds until it may be read, or None if it must be turned away.
+
+        now: seconds of a steady clock.
+        """
         if self._unlimited or peer in self._proxies:
-            return True
-        left, then = self._left.pop(peer, (float(BURST), now))
-        left = min(float(BURST), left + RATE * (now - then))
-        allowed = left >= 1
-        self._left[peer] = (left - allowed, now)
-        if len(self._left) > PEERS:
-            del self._left[next(iter(self._left))]  # the one that came least recently
-        return allowed
+            return 0.0
+        moment = max(self._next.pop(peer, 0.0), now - AT_ONCE / RATE) + 1 / RATE
+        wait = max(0.0, moment - now)
+        self._next[peer] = moment if wait <= LONGEST_WAIT else moment - 1 / RATE
+        if len(self._next) > PEERS:
+            del self._next[next(iter(self._next))]  # the one that came least recently
+        return wait if wait <= LONGEST_WAIT else None

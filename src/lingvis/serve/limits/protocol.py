@@ -52,11 +52,15 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         address = transport.get_extra_info("peername")
         self._peer = network_of(address[0] if address else "")
-        if not self._pace.allows(self._peer, self.loop.time()):
+        wait = self._pace.wait(self._peer, self.loop.time())
+        if wait is None:
             self._turned_away = True
             transport.abort()
             return
         super().connection_made(transport)
+        if wait:
+            transport.pause_reading()
+            self._start("pace", wait, self._begin_reading)
         if self._crowd.add(self, self._peer):
             self._expect_head()
         else:
@@ -191,6 +195,10 @@ class LimitedProtocol(H11Protocol, asyncio.BufferedProtocol):
         self._start("head", LINGER_SECONDS, self.transport.abort)
         with suppress(OSError):  # the client may have left
             self.transport.write_eof()
+
+    def _begin_reading(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def _expect_head(self) -> None:
         self._crowd.wait(self, self._peer)
