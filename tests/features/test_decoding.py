@@ -325,3 +325,11 @@ def test_wrong_replies_are_no_pictures() -> None:
         )
     assert type(error.value) is BrokenPicture
     assert str(error.value).isprintable() and len(str(error.value)) <= 300
+
+
+def test_a_decoder_does_not_get_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINGVIS_TOKEN", "correct-horse-battery")
+    process = DecoderProcess(file_bytes=10**6)
+    variables = Path(f"/proc/{process.pid}/environ").read_bytes()
+    process.close()
+    assert b"OMP_NUM_THREADS=1" in variables and b"correct-horse" not in variables

@@ -105,6 +105,7 @@ class DecoderProcess:
 def _environment() -> dict[str, str]:
     """Return the environment of a process that finds the same packages and starts no threads for arithmetic.
 
+    It holds no token, since the process decodes pictures of strangers.
     glibc would return the memory of every picture to the system, which takes as long as decoding a small one.
     """
     paths = [path for path in sys.path if path] + [str(Path(lingvis.__file__).parents[1])]
@@ -114,4 +115,5 @@ def _environment() -> dict[str, str]:
         "MALLOC_MMAP_THRESHOLD_": str(2**22),
         "MALLOC_TRIM_THRESHOLD_": str(2**24),
     }
-    return {**os.environ, **threads, **memory, "PYTHONPATH": os.pathsep.join(paths)}
+    open_values = {name: value for name, value in os.environ.items() if name != "LINGVIS_TOKEN"}
+    return {**open_values, **threads, **memory, "PYTHONPATH": os.pathsep.join(paths)}
