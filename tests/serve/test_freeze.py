@@ -183,15 +183,22 @@ def send(port: int, data: bytes, piece: int = 1 << 20) -> bytes:
 
 
 def check_growth(server: Running, small: bytes, large: bytes, piece: int = 1 << 20) -> None:
-    """Send both several times; all times are those of the processor, since a test machine may have other work."""
-    used = {}
-    with beside(server) as waits:
-        for data in (small, large):
-            start = processor_seconds(server.pid)
-            for _ in range(3):
-                assert b" 500 " not in send(server.port, data, piece)
-            used[data] = processor_seconds(server.pid) - start
-    assert used[large] / max(used[small], FLOOR) <= GROWTH, used.values()
+    """Send both several times; all times are those of the processor, since a test machine may have other work.
+
+    A second try is allowed: Python may collect garbage or import a module in the first.
+    """
+    for last_try in (False, True):
+        used = {}
+        with beside(server) as waits:
+            for data in (small, large):
+                start = processor_seconds(server.pid)
+                for _ in range(3):
+                    assert b" 500 " not in send(server.port, data, piece)
+                used[data] = processor_seconds(server.pid) - start
+        linear = used[large] / max(used[small], FLOOR) <= GROWTH
+        if last_try or (linear and max(waits) < BESIDE):
+            break
+    assert linear, used.values()
     assert max(waits) < BESIDE
 
 
