@@ -164,7 +164,7 @@ def _image_of(line: str) -> str | None:
         value = parse_json(line)
         if "broken" in value:
             return PictureProblem(image=value["image"], reason=value["broken"]).image
-        return RegionsRow.model_validate(value).image
+        return RegionsRow.model_validate_json(line).image
     except (ValueError, TypeError, KeyError):
         return None
 

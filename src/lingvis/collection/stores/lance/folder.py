@@ -93,7 +93,7 @@ def _check_files(table: Path) -> None:
     for place, _, files in os.walk(table):
         for name in files:
             file = Path(place, name)
-            if not file.is_file():
+            if not file.is_file() and os.path.lexists(file):  # a writer may have removed it just now
                 raise damaged(table.parent, ValueError(f"{file} is not a regular file"))
 
 
