@@ -213,3 +213,12 @@ for allowed in (False, True):
         without_hub("timm:x"),
     ):
         raise UserError("no weights")
+
+
+def test_damage_is_reported_in_one_line(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    config["model"]["image"]["pooling"]["k\0\n"] = 1
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="is damaged") as caught:
+        Embedder.load(run, device="cpu")
+    assert str(caught.value).isprintable()

@@ -19,6 +19,7 @@ from lingvis.errors import UserError
 from lingvis.features.description import Features
 from lingvis.files import atomic_file, write_json, write_text
 from lingvis.model.dual_encoder import DualEncoder
+from lingvis.printing import printable
 from lingvis.recipes.schema import ModelRecipe
 from lingvis.strict import explain
 from lingvis.text.tokenizers.base import Tokenizer
@@ -168,7 +169,9 @@ def report_damage(what: str) -> Iterator[None]:
             problem = f"{error} is missing"
         else:
             problem = next(iter(str(error).splitlines()), type(error).__name__)
-        raise UserError(f"{what} is damaged ({problem}); restore the file or train again") from error
+        raise UserError(
+            f"{what} is damaged ({printable(problem)}); restore the file or train again"
+        ) from error
 
 
 def _find_config(folder: Path) -> Path:
