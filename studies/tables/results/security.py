@@ -58,6 +58,6 @@ def fuzz(results: Results) -> str:
         slowest = max(values["slowest_seconds"] for values in of_kind)
         rows.append([kind, *(f"{value:,}" for value in sums), f"{slowest:.1f}"])
     seeds = ", ".join(str(record["seed"]) for record in records)
-    minutes = sum(record["seconds"] for record in records) / 60
+    seconds = sum(record["seconds"] for record in records)
     head = ["kind", "cases", "accepted", "rejected", "faults", "slowest, s"]
-    return f"{minutes:.0f} minutes, seeds {seeds}:\n\n{table(head, rows)}"
+    return f"{seconds:.0f} s, seed {seeds}:\n\n{table(head, rows)}"
