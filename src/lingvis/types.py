@@ -56,6 +56,14 @@ class TextBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageStates:
+    """Results of an image side for a batch: vectors [B, dim], and class_scores [B, classes] if it has classes."""
+
+    vectors: Tensor
+    class_scores: Tensor | None
+
+
+@dataclass(frozen=True, slots=True)
 class TextStates:
     """All intermediate results of a text side for a batch.
 

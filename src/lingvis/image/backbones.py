@@ -30,6 +30,11 @@ class ImageBackbone(RecipePart, nn.Module, ABC):
 
     dim: int
 
+    @property
+    def classifier(self) -> nn.Linear | None:
+        """The classifier that the network was pre-trained with; it is not a part of the backbone."""
+        return None
+
     @abstractmethod
     def forward(self, tokens: Tokens) -> Tokens:
         """[B, L, stored values] -> [B, cells, dim]."""
@@ -109,6 +114,11 @@ class TrainedBackbone(ImageBackbone):
         self.register_buffer(
             "shift", (torch.tensor(preprocessing.mean) / std).view(3, 1, 1), persistent=False
         )
+
+    @property
+    def classifier(self) -> nn.Linear | None:
+        """The classifier of the network."""
+        return self._backbone.classifier
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:

@@ -11,7 +11,9 @@ import torch
 
 from lingvis.image.augment import IMAGE_AUGMENTS
 from lingvis.image.backbones import IMAGE_BACKBONES
+from lingvis.image.classes import IMAGE_CLASSES
 from lingvis.image.encoders import IMAGE_ENCODERS
+from lingvis.image.heads import IMAGE_HEADS
 from lingvis.image.pixels import PIXEL_AUGMENTS
 from lingvis.model.dual_encoder import DualEncoder, ImageSide, TextSide
 from lingvis.pooling import POOLERS
@@ -34,6 +36,8 @@ MODEL_PARTS: dict[str, Registry[Any]] = {
     "image.augment": IMAGE_AUGMENTS,
     "image.encoder": IMAGE_ENCODERS,
     "image.pooling": POOLERS,
+    "image.head": IMAGE_HEADS,
+    "image.classes": IMAGE_CLASSES,
     "text.tokenizer": TOKENIZERS,
     "text.augment": TEXT_AUGMENTS,
     "text.words": WORDS,
@@ -48,7 +52,7 @@ def model_problems(values: Mapping[str, Any]) -> list[str]:
     """All problems with the model parts in a recipe's values, one sentence each."""
     problems = []
     for where, registry in MODEL_PARTS.items():
-        provided = (*PROVIDED, "dim") if registry is POOLERS else PROVIDED
+        provided = (*PROVIDED, "dim") if registry in (POOLERS, IMAGE_CLASSES) else PROVIDED
         problems += part_problems(where, values, registry, provided=provided)
     return problems
 
@@ -84,19 +88,25 @@ def build_model(
     image_pooling = make_part(POOLERS, image.pooling, dim=image_encoder.dim)
     text_pooling = make_part(POOLERS, text.pooling, dim=text_encoder.dim)
     width = text_pooling.output_dim(text_encoder.dim)
+    text_head = make_part(TEXT_HEADS, text.head, input_dim=width, language_count=languages)
+    image_head = make_part(IMAGE_HEADS, image.head, input_dim=image_pooling.output_dim(image_encoder.dim))
     return DualEncoder(
         image=ImageSide(
             backbone=backbone,
             augment=make_part(IMAGE_AUGMENTS, image.augment),
             encoder=image_encoder,
             pooling=image_pooling,
+            head=image_head,
+            classes=make_part(
+                IMAGE_CLASSES, image.classes, dim=image_head.dim, classifier=backbone.classifier
+            ),
         ),
         text=TextSide(
             augment=make_part(TEXT_AUGMENTS, text.augment, vocabulary=vocabulary),
             words=words,
             encoder=text_encoder,
             pooling=text_pooling,
-            head=make_part(TEXT_HEADS, text.head, input_dim=width, language_count=languages),
+            head=text_head,
             special=vocabulary.special,
         ),
         similarity=make_part(SIMILARITIES, recipe.similarity),

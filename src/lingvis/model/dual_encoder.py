@@ -10,33 +10,55 @@ from torch import Tensor, nn
 
 from lingvis.image.augment import ImageAugment
 from lingvis.image.backbones import ImageBackbone
+from lingvis.image.classes import ImageClasses
 from lingvis.image.encoders import ImageEncoder
+from lingvis.image.heads import ImageHead
 from lingvis.pooling import Pooler
 from lingvis.similarity import Similarity
 from lingvis.text.augment import TextAugment
 from lingvis.text.encoders import TextEncoder
 from lingvis.text.heads import TextHead
 from lingvis.text.words import WordPart
-from lingvis.types import TextBatch, TextStates, Tokens
+from lingvis.types import ImageStates, TextBatch, TextStates, Tokens
 
 
 class ImageSide(nn.Module):
-    """Tokens of stored features -> pooled vectors [B, dim]; `vectors` stops before pooling."""
+    """Tokens of stored features -> vectors of pictures [B, dim]; `vectors` stops before pooling."""
 
     def __init__(
-        self, *, backbone: ImageBackbone, augment: ImageAugment, encoder: ImageEncoder, pooling: Pooler
+        self,
+        *,
+        backbone: ImageBackbone,
+        augment: ImageAugment,
+        encoder: ImageEncoder,
+        pooling: Pooler,
+        head: ImageHead,
+        classes: ImageClasses,
     ) -> None:
         super().__init__()
-        self.backbone, self.augment, self.encoder, self.pooling = backbone, augment, encoder, pooling
+        self.backbone, self.augment, self.encoder = backbone, augment, encoder
+        self.pooling, self.head, self.classes = pooling, head, classes
 
     @property
     def dim(self) -> int:
-        """Length of a pooled vector."""
-        return self.pooling.output_dim(self.encoder.dim)
+        """Length of a picture's vector."""
+        return self.head.dim
 
     def forward(self, tokens: Tokens) -> Tensor:
-        pooled: Tensor = self.pooling(self.vectors(tokens))
-        return pooled
+        return self.states(tokens).vectors
+
+    def states(self, tokens: Tokens) -> ImageStates:
+        """The vectors of pictures, and the scores of their classes."""
+        cells: Tokens = self.backbone(tokens)
+        pooled: Tensor = self.head(self.pooling(self.encoder(self.augment(cells))))
+        scores = self.classes.scores(cells)
+        return ImageStates(self.classes(pooled, scores), scores)
+
+    def class_scores(self, tokens: Tokens) -> Tensor:
+        """The scores of classes alone, [B, classes]."""
+        scores = self.classes.scores(self.backbone(tokens))
+        assert scores is not None
+        return scores
 
     def vectors(self, tokens: Tokens) -> Tokens:
         """The vectors of the joint space before pooling."""
@@ -108,6 +130,21 @@ class DualEncoder(nn.Module):
         """
         side = self.image(tokens) if self.similarity.pooled else self.image.vectors(tokens)
         return self.similarity.prepare_images(side)
+
+    def encode_with_classes(self, tokens: Tokens, classes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Embeddings [B, dim]; embeddings [K, dim] of these pictures as if each showed one of `classes` [K] too; and the
+        scores of classes [B, classes].
+
+        The pictures are only a background there: they learn nothing from the classes.
+        """
+        states = self.image.states(tokens)
+        assert states.class_scores is not None
+        background = states.vectors.detach()[
+            torch.arange(len(classes), device=classes.device) % len(states.vectors)
+        ]
+        imagined = self.image.classes.imagined(background, classes)
+        prepare = self.similarity.prepare_images
+        return prepare(states.vectors), prepare(imagined), states.class_scores
 
     def encode_texts(self, batch: TextBatch) -> Tensor:
         """Tokenised sentences -> embeddings, float32 [B, dim], or [B, L, dim] as above."""

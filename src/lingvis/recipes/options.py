@@ -22,6 +22,7 @@ PROVIDED = (
     "assignment",
     "matrix",
     "language_count",
+    "classifier",
     "captions",
     "batch_size",
     "objective",

@@ -49,6 +49,10 @@ class DataSection(_Section):
     """Name of the stored features."""
     vectors: str = ""
     """Name of the stored word vectors, for word parts that start from them."""
+    classes: bool = False
+    """Whether to learn the names of the classes that image.classes recognises, in all languages that have them."""
+    teachers: list[str] = []
+    """Model folders whose mean score of a picture and a human caption is the target of term `distillation`."""
     text_only: bool = False
     """Whether to use text-only sentences (sentences without a picture)."""
     captions: Annotated[int, Field(ge=0)] = 0
@@ -75,7 +79,7 @@ class StartSection(_Section):
 
 
 class ImageSection(_Section):
-    """Stored values -> pixels -> backbone -> augment -> encoder -> pooling."""
+    """Stored values -> pixels -> backbone -> augment -> encoder -> pooling -> head -> classes."""
 
     pixels: Part = Part(name="none")
     """Augmentation of stored pixels in training."""
@@ -87,6 +91,10 @@ class ImageSection(_Section):
     """Stored vectors -> vectors of the joint space."""
     pooling: Part
     """The vectors of a picture -> one vector."""
+    head: Part = Part(name="none")
+    """The pooled vector -> the joint space."""
+    classes: Part = Part(name="none")
+    """Whether the classes of the pre-trained backbone are a part of the vector."""
 
 
 class TextSection(_Section):

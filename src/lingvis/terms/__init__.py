@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lingvis.registry import import_parts
-from lingvis.terms.base import TERMS, Columns, Origin, Rereading, Step, Term, Views
+from lingvis.terms.base import TERMS, ClassStep, Columns, Origin, Rereading, Step, Term, Views
+from lingvis.terms.class_names import ClassNames, ClassScores
 from lingvis.terms.distillation import Distillation
 from lingvis.terms.domain_adversaries import DomainAdversaries
 from lingvis.terms.language_adversary import LanguageAdversary
@@ -13,6 +14,9 @@ from lingvis.terms.sentence_pairs import SentencePairs
 
 __all__ = [
     "TERMS",
+    "ClassNames",
+    "ClassScores",
+    "ClassStep",
     "Columns",
     "Distillation",
     "DomainAdversaries",

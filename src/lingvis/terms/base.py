@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -25,6 +26,7 @@ class Origin(IntEnum):
     HUMAN = 0  # a person, about a picture of the dataset
     TEXT_ONLY = 1  # a person, about a picture that is not in the dataset
     PSEUDO = 2  # a detector, or found by teachers, about a picture that no person described
+    CLASS = 3  # the name of a class of the backbone, alone or among other words
 
 
 AUTHORED = (Origin.HUMAN, Origin.TEXT_ONLY)
@@ -70,6 +72,23 @@ class Rereading:
     hidden: Views
 
 
+@dataclass(frozen=True, slots=True)
+class ClassStep:
+    """The classes of a step.
+
+    image_emb float32 [K, D]: pictures of the step, each as if it showed an object of one more class; positives bool
+    [K, S]: the class of each sentence of origin CLASS, in their order; named bool [K, S]: whether a sentence names a
+    class at all, as "bird" names many. scores [I, classes]: of the pictures; known [I, classes]: the scores by the
+    network before training.
+    """
+
+    image_emb: Tensor
+    positives: Tensor
+    named: Tensor
+    scores: Tensor
+    known: Tensor
+
+
 @dataclass(frozen=True)
 class Step:
     """One encoded batch: the input of every term of the loss.
@@ -77,7 +96,7 @@ class Step:
     image_emb float32 [I, D] and text_emb float32 [T, D]: prepared for `similarity`; word_average float32 [T, W]: mean
     word vectors; positives bool [I, T]; groups and langs int64 [T]: as in `columns`, on the device. reread(p): the same
     sentences with a share p of their words hidden, encoded once per p. pair_values: by name, values float32 [I, T] that
-    a source of sentences provides for the step, such as the scores of teachers.
+    a source of sentences provides for the step, such as the scores of teachers. classes: None if the model has none.
     """
 
     image_emb: Tensor
@@ -91,6 +110,7 @@ class Step:
     similarity: Callable[[Tensor, Tensor], Tensor]
     reread: Callable[[float], Rereading]
     pair_values: Mapping[str, Tensor] = field(default_factory=dict)
+    classes: ClassStep | None = None
 
     def __len__(self) -> int:
         """Number of sentences."""
@@ -100,6 +120,13 @@ class Step:
     def scores(self) -> Tensor:
         """Score of every picture with every sentence, float32 [I, T]."""
         return self.similarity(self.image_emb, self.text_emb)
+
+    def prefix(self, length: int) -> Step:
+        """The same with the first `length` values of every embedding, scaled to unit length."""
+        image_emb, text_emb = (
+            F.normalize(emb[:, :length], dim=-1) for emb in (self.image_emb, self.text_emb)
+        )
+        return replace(self, image_emb=image_emb, text_emb=text_emb)
 
     def of(self, *origins: Origin) -> Step:
         """The same pictures with the sentences of these origins only."""

@@ -18,6 +18,16 @@ from lingvis.training.sources import Sentences
 
 # Pictures per batch are rounded up to this multiple, so that batches have few different shapes.
 IMAGE_MULTIPLE = 16
+WITH_PICTURE = (Origin.HUMAN, Origin.PSEUDO)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassBatch:
+    """Classes by number, [K], and which sentences name them, on the device; see ClassStep."""
+
+    classes: Ints
+    positives: Tensor
+    named: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,7 @@ class Batch:
     groups: Tensor
     langs: Tensor
     pair_values: dict[str, Tensor]
+    classes: ClassBatch | None
 
 
 class Batches:
@@ -49,6 +60,7 @@ class Batches:
         self.table = SentenceTable(sentences.groups, captions.langs, captions.rows.lengths, sentences.origin)
         # Equal for pseudo captions with the same words; all other sentences differ.
         self._wordings = _wordings(sentences)
+        self._classes = sentences.classes
         self._pair_values = sentences.pair_values
         for values in self._pair_values:
             values.to(self.device)
@@ -57,7 +69,7 @@ class Batches:
         """Return the batch of these sentence numbers, grouped by language and origin."""
         table = self.table
         columns = Columns(table.groups[rows], table.langs[rows], table.origin[rows])
-        images = np.unique(columns.groups[columns.origin != Origin.TEXT_ONLY])
+        images = np.unique(columns.groups[np.isin(columns.origin, WITH_PICTURE)])
         count = len(images)
         images = np.concatenate([images, np.repeat(images[:1], -count % IMAGE_MULTIPLE)])
         matches = images[:, None] == columns.groups
@@ -73,6 +85,20 @@ class Batches:
             self._to_device(columns.groups),
             self._to_device(columns.langs),
             {values.name: values.values(images, rows) for values in self._pair_values},
+            self._cut_classes(rows, columns),
+        )
+
+    def _cut_classes(self, rows: Ints, columns: Columns) -> ClassBatch | None:
+        """The classes that the sentences of a batch name."""
+        if self._classes is None:
+            return None
+        places = np.flatnonzero(columns.origin == Origin.CLASS)
+        groups = np.unique(columns.groups[places])
+        classes = self._classes.classes(groups)
+        return ClassBatch(
+            classes,
+            self._to_device(groups[:, None] == columns.groups[places]),
+            self._to_device(self._classes.named(rows[places], classes)),
         )
 
     def _to_device(self, values: Ints | Bools) -> Tensor:

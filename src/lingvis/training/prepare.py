@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from lingvis.data.dataset import Dataset
@@ -24,12 +25,14 @@ from lingvis.training.batches import Batches
 from lingvis.training.build import build_pretraining, build_sampler, build_terms
 from lingvis.training.pixels import AugmentedPixels, may_be_mirrored
 from lingvis.training.pretraining import PretrainingData
-from lingvis.training.sampling import PseudoSampler, Sampler
+from lingvis.training.sampling import ClassSampler, PseudoSampler, Sampler
 from lingvis.training.sources import PSEUDO_SOURCES
 from lingvis.training.sources.collect import collect_sentences
 from lingvis.training.start.model import fit_translator, open_source, take_parts
 from lingvis.training.start.words import kept_assignment, stored_vectors, vocabulary_sentences, words_start
 from lingvis.training.task import RetrievalTask
+
+PICTURES_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,8 @@ def prepare(
             pictures=recipe.training.batch_size,
             one_each=PSEUDO_SOURCES.get(recipe.pseudo.name).one_each,
         )
+    if recipe.data.classes:
+        sampler = ClassSampler(sampler, batches.table, classes=recipe.training.batch_size)
     terms = build_terms(
         recipe,
         model,
@@ -94,6 +99,7 @@ def prepare(
         mask_id=tokenizer.vocabulary.mask,
         precision=choose_precision(recipe.training.precision, device),
         graphs=recipe.training.graphs,
+        known_classes=_class_scores(model, table) if recipe.data.classes else None,
     ).to(device)
     embedder = Embedder(
         name=out.resolve().name,
@@ -104,6 +110,16 @@ def prepare(
         device=device,
     )
     return PreparedRun(embedder, task, sampler)
+
+
+@torch.inference_mode()
+def _class_scores(model: DualEncoder, table: FeatureTable) -> torch.Tensor:
+    """The scores of classes for every picture by the model before training, float16 [pictures, classes]."""
+    model.eval()
+    rows = np.array_split(np.arange(len(table)), -(-len(table) // PICTURES_AT_ONCE))
+    scores = [model.image.class_scores(table.batch(part)).half() for part in rows]
+    model.train()
+    return torch.cat(scores).clone()
 
 
 def _start_model(

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from lingvis.arrays import Ints
 from lingvis.model.dual_encoder import DualEncoder, masked_mean
-from lingvis.terms import Rereading, Step, Term, Views, hide_words
+from lingvis.terms import ClassStep, Rereading, Step, Term, Views, hide_words
 from lingvis.training.batches import Batch, Batches
 from lingvis.training.loop.graphs import GraphedCalls
 from lingvis.training.loop.task import Task
@@ -28,7 +29,8 @@ class RetrievalTask(Task):
     """Image-text matching: a step encodes a batch of sentences, and each of their pictures once.
 
     The loss is the sum of weight * term over all terms. The first term with a blind value is watched for a
-    collapse. mask_id: the token in place of a hidden word.
+    collapse. mask_id: the token in place of a hidden word. known_classes [pictures, classes]: the scores of classes
+    before training, for models with classes.
     """
 
     model: DualEncoder
@@ -42,6 +44,7 @@ class RetrievalTask(Task):
         mask_id: int,
         precision: torch.dtype,
         graphs: bool,
+        known_classes: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.model = model
@@ -50,6 +53,7 @@ class RetrievalTask(Task):
         self._batches = batches
         self._mask_id = mask_id
         self._precision = precision
+        self._known_classes = known_classes
         # With one layer per language, a recording depends on the languages of its rows.
         self._layers_apart = model.text.per_language
         self._rereads = any(term.rereads for _, term in self._weighted.values())
@@ -83,8 +87,9 @@ class RetrievalTask(Task):
         """Encode a batch into the step that terms see."""
         if self._rereads:
             image_emb, text_emb, word_average, reread = self._encode_to_reread(batch)
+            seen: list[Tensor] = []
         else:
-            image_emb, text_emb, word_average = self._encode_once(batch)
+            image_emb, text_emb, word_average, *seen = self._encode_once(batch)
             reread = _no_rereading
         return Step(
             image_emb=image_emb.float(),
@@ -98,24 +103,47 @@ class RetrievalTask(Task):
             similarity=self.model.similarity,
             reread=reread,
             pair_values=batch.pair_values,
+            classes=self._classes(batch, *seen) if seen else None,
+        )
+
+    def _classes(self, batch: Batch, class_emb: Tensor, scores: Tensor) -> ClassStep:
+        """The classes of a step, from imagined pictures and the scores of the real ones."""
+        assert batch.classes is not None and self._known_classes is not None
+        images = torch.from_numpy(batch.images).to(scores.device, non_blocking=True)
+        return ClassStep(
+            image_emb=class_emb.float(),
+            positives=batch.classes.positives,
+            named=batch.classes.named,
+            scores=scores,
+            known=self._known_classes[images],
         )
 
     def _encode_once(self, batch: Batch) -> tuple[Tensor, ...]:
-        """Embeddings of pictures [I, D] and sentences [T, D] and word averages [T, W], with CUDA graphs if enabled."""
+        """Embeddings of pictures [I, D] and sentences [T, D] and word averages [T, W], with CUDA graphs if enabled.
+
+        With classes also: embeddings of imagined pictures [K, D], and scores of classes [I, classes].
+        """
         captions, pictures = self._batches.captions, self._batches.pictures
         size = pictures.rows.longest(batch.images, multiple=SIZE_MULTIPLE)
         length = captions.rows.longest(batch.rows, multiple=LENGTH_MULTIPLE)
         words = captions.words(batch.rows, multiple=WORD_MULTIPLE)
         runs = captions.runs(batch.rows)
+        classes = np.empty(0, np.int64) if batch.classes is None else batch.classes.classes
 
-        def encode(caption_rows: Tensor, image_rows: Tensor, word_places: Tensor) -> tuple[Tensor, ...]:
+        def encode(
+            caption_rows: Tensor, image_rows: Tensor, word_places: Tensor, class_rows: Tensor
+        ) -> tuple[Tensor, ...]:
             with self._autocast():
-                image_emb = self.model.encode_images(pictures.gather(image_rows, size))
+                tokens = pictures.gather(image_rows, size)
+                if len(class_rows):
+                    image_emb, *seen = self.model.encode_with_classes(tokens, class_rows)
+                else:
+                    image_emb, seen = self.model.encode_images(tokens), []
                 texts = captions.gather(caption_rows, length, runs=runs, words=word_places)
                 text_emb, reading = self.model.encode_with_states(self.model.text.augment(texts))
-            return image_emb, text_emb, reading.average
+            return image_emb, text_emb, reading.average, *seen
 
-        host = (batch.rows, batch.images, words)
+        host = (batch.rows, batch.images, words, classes)
         inputs = tuple(torch.from_numpy(values).to(pictures.device, non_blocking=True) for values in host)
         if self._graphs is None:
             return encode(*inputs)
@@ -123,6 +151,7 @@ class RetrievalTask(Task):
             len(batch.rows),
             len(batch.images),
             len(words),
+            len(classes),
             length,
             size,
             runs if self._layers_apart else (),

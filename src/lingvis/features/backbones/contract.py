@@ -51,6 +51,9 @@ class TrainableBackbone(Backbone, Protocol):
     """A backbone whose network can be trained as part of a model."""
 
     network: nn.Module
+    classifier: (
+        nn.Linear | None
+    )  # of ImageNet classes, on the mean of the cells; None if the network has none
 
     def simplified(self) -> Backbone:
         """A copy that computes the same faster, for inference only."""
@@ -73,7 +76,7 @@ def load_backbone(
 
 
 def load_trainable(name: str, *, pretrained: bool) -> TrainableBackbone:
-    """Build the backbone called `name` on the CPU, with its batch norms and without a classifier."""
+    """Build the backbone called `name` on the CPU, with its batch norms; its classifier is apart from the network."""
     return _load(name, device=torch.device("cpu"), pretrained=pretrained, trainable=True)
 
 

@@ -32,8 +32,10 @@ class EfficientNetLite:
         # Pictures are squashed, not cropped, so that the cells cover everything that a caption may describe.
         self.preprocessing = Preprocessing(SIZES[name], (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
         network = build(name, pretrained=pretrained)
+        self.classifier: nn.Linear | None = None
         if trainable:
-            del network._fc  # the classifier
+            self.classifier = network._fc
+            del network._fc
         else:
             simplify(network)
         self.network: Any = network.to(device, memory_format=torch.channels_last)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import BACKBONES
@@ -24,6 +24,7 @@ class OpenClipBackbone:
     def __init__(
         self, network: str, *, device: torch.device, pretrained: bool = True, trainable: bool = False
     ) -> None:
+        self.classifier: nn.Linear | None = None
         self.name, self.device = f"open_clip:{network}", device
         open_clip = load_external("open_clip", extra="open_clip")
         arch, _, tag = network.partition("/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import BACKBONES
@@ -28,6 +28,7 @@ class TimmBackbone:
     def __init__(
         self, network: str, *, device: torch.device, pretrained: bool = True, trainable: bool = False
     ) -> None:
+        self.classifier: nn.Linear | None = None
         self.name, self.device = f"timm:{network}", device
         timm = load_external("timm", extra="timm")
         if not timm.is_model(network):

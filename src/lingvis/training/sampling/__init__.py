@@ -5,9 +5,18 @@ from __future__ import annotations
 from lingvis.registry import import_parts
 from lingvis.training.sampling.base import SAMPLERS, Sampler, SentenceTable
 from lingvis.training.sampling.captions import CaptionSampler
+from lingvis.training.sampling.classes import ClassSampler
 from lingvis.training.sampling.images import ImageSampler
 from lingvis.training.sampling.pseudo import PseudoSampler
 
-__all__ = ["SAMPLERS", "CaptionSampler", "ImageSampler", "PseudoSampler", "Sampler", "SentenceTable"]
+__all__ = [
+    "SAMPLERS",
+    "CaptionSampler",
+    "ClassSampler",
+    "ImageSampler",
+    "PseudoSampler",
+    "Sampler",
+    "SentenceTable",
+]
 
 import_parts(__name__, __path__)

@@ -49,7 +49,7 @@ class ImageSampler(Sampler):
         self._per_language = per_language
         self._languages = languages
         self._together = together
-        self._cells = _Cells(captions)
+        self._cells = SentenceCells(captions, captions.rows(*AUTHORED))
         described = captions.rows(Origin.HUMAN)
         self._images = np.unique(captions.groups[described])
         self._texts = np.unique(captions.groups[captions.rows(Origin.TEXT_ONLY)])
@@ -110,11 +110,10 @@ class ImageSampler(Sampler):
         return chosen & among
 
 
-class _Cells:
-    """The sentences of every picture in every language; count [groups, languages]."""
+class SentenceCells:
+    """Some sentences by picture and language; count [groups, languages]."""
 
-    def __init__(self, table: SentenceTable) -> None:
-        rows = table.rows(*AUTHORED)
+    def __init__(self, table: SentenceTable, rows: Ints) -> None:
         groups, langs = table.groups[rows], table.langs[rows]
         shape = (int(groups.max()) + 1, int(langs.max()) + 1)
         self._order = rows[np.lexsort((langs, groups))]

@@ -15,15 +15,17 @@ from lingvis.model.build import make_part
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import Origin
 from lingvis.training.sources import PSEUDO_SOURCES
+from lingvis.training.sources.class_names import add_class_names
 from lingvis.training.sources.pseudo import PseudoSource, Setting
 from lingvis.training.sources.sentences import Sentences
+from lingvis.training.sources.teachers import add_teacher_scores
 from lingvis.training.sources.text_only import add_text_only
 
 
 def collect_sentences(
     recipe: Recipe, dataset: Dataset, languages: Sequence[str], device: torch.device | None = None
 ) -> Sentences:
-    """Human captions, then text-only sentences, then pseudo captions; device: where teachers work."""
+    """Human captions, then text-only sentences, pseudo captions and names of classes; device: where teachers work."""
     annotated = _annotated_languages(recipe, languages)
     captions = draw_captions(dataset.captions("train", annotated), recipe.data.captions, recipe.training.seed)
     split = _annotated_images(recipe, captions)
@@ -54,6 +56,10 @@ def collect_sentences(
     )
     source: PseudoSource = make_part(PSEUDO_SOURCES, recipe.pseudo)
     sentences = source.add(sentences, setting)
+    if recipe.data.teachers:
+        sentences = add_teacher_scores(sentences, recipe.data.teachers, setting)
+    if recipe.data.classes:
+        sentences = add_class_names(sentences, languages, recipe.training.seed)
     _check_languages(languages, sentences)
     return sentences
 

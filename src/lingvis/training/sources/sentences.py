@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -31,11 +31,33 @@ class PairValues(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class ClassSentences:
+    """The classes that sentences of origin CLASS name; they are the last sentences of a run.
+
+    first_row: number of the first of them; first_group: the group of class 0. concepts int64 [S]: what each sentence
+    names; members bool [concepts, classes]: the classes that a concept covers.
+    """
+
+    first_row: int
+    first_group: int
+    concepts: Ints
+    members: Bools
+
+    def classes(self, groups: Ints) -> Ints:
+        """The classes of groups."""
+        return groups - self.first_group
+
+    def named(self, rows: Ints, classes: Ints) -> Bools:
+        """Whether each class [K] is named by each sentence [S]: bool [K, S]."""
+        return self.members[np.ix_(self.concepts[rows - self.first_row], classes)].T
+
+
+@dataclass(frozen=True, slots=True)
 class Sentences:
     """texts[n] is in langs[n], of origin[n], and about images[groups[n]].
 
-    Text-only sentences have groups from len(images) on, equal for sentences that say the same. in_vocabulary bool:
-    whether the words of a sentence count for the vocabulary.
+    Text-only sentences have groups from len(images) on, equal for sentences that say the same; names of classes have
+    one group per class after these. in_vocabulary bool: whether the words of a sentence count for the vocabulary.
     """
 
     images: list[str]
@@ -45,6 +67,15 @@ class Sentences:
     origin: NDArray[np.int8]
     in_vocabulary: Bools
     pair_values: tuple[PairValues, ...] = ()
+    classes: ClassSentences | None = None
+
+    def with_classes(self, classes: ClassSentences) -> Sentences:
+        """The same sentences, with the classes that they name."""
+        return replace(self, classes=classes)
+
+    def with_values(self, values: PairValues) -> Sentences:
+        """The same sentences, with more values per picture and sentence."""
+        return replace(self, pair_values=(*self.pair_values, values))
 
     def rows(self, *origins: Origin) -> Ints:
         """Numbers of the sentences of these origins."""

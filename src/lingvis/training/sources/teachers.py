@@ -17,7 +17,7 @@ from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import Origin
-from lingvis.terms.distillation import TEACHER_SCORES
+from lingvis.terms.distillation import CAPTION_SCORES, TEACHER_SCORES
 from lingvis.training.digests import model_digests
 from lingvis.training.sources.pseudo import PSEUDO_SOURCES, PseudoSource, Setting
 from lingvis.training.sources.sentences import PairValues, Sentences
@@ -65,11 +65,7 @@ class Teachers(PseudoSource):
             )
         texts = [known.texts[row] for row in candidates]
         langs = [known.langs[row] for row in candidates]
-        sources = self._sources(setting)
-        embedded = [
-            (source.encode(known.images), source.model.encode_texts(texts, langs)) for source in sources
-        ]
-        image_emb, text_emb = (_joint(vectors) for vectors in zip(*embedded, strict=True))
+        image_emb, text_emb = _encode(self.runs, known.images, texts, langs, setting)
         _, meaning = np.unique(known.groups[candidates], return_inverse=True)
         first = _first_of_each_language(meaning, langs)
         text_of, places = _find(image_emb, text_emb, meaning, first, setting.undescribed)
@@ -88,29 +84,49 @@ class Teachers(PseudoSource):
         """Checksums of the teachers' model folders."""
         return [digest for run in self.runs for digest in model_digests(Path(run))]
 
-    def _sources(self, setting: Setting) -> Iterator[StoredImages]:
-        """Open one teacher after the other, so that only one is in memory."""
-        device = None if setting.device is None else str(setting.device)
-        for run in self.runs:
-            model = Embedder.load(run, device=device)
-            if not (model.inner_product and model.pooled):
-                raise UserError(
-                    f"teacher {model.name} has no single vector per picture; name models with similarity.name = cosine"
-                )
-            unknown = set(setting.languages) - set(model.languages)
-            if unknown:
-                raise UserError(
-                    f"teacher {model.name} does not know {choices(unknown)}; train it with these languages, or leave "
-                    "them out with data.languages"
-                )
-            yield StoredImages.open(model, setting.dataset)
+
+def add_teacher_scores(known: Sentences, runs: Sequence[str], setting: Setting) -> Sentences:
+    """The known sentences, with the scores of human captions by teachers."""
+    rows = known.rows(Origin.HUMAN)
+    texts, langs = [known.texts[row] for row in rows], [known.langs[row] for row in rows]
+    image_emb, text_emb = _encode(runs, known.images, texts, langs, setting)
+    return known.with_values(CaptionScores(image_emb, text_emb, rows, np.arange(len(rows))))
+
+
+def _encode(
+    runs: Sequence[str], images: Sequence[str], texts: Sequence[str], langs: Sequence[str], setting: Setting
+) -> tuple[Floats, Floats]:
+    """Unit vectors of pictures and sentences whose inner product is the mean of the teachers' scores."""
+    encoded = [
+        (source.encode(images), source.model.encode_texts(texts, langs)) for source in _open(runs, setting)
+    ]
+    image_emb, text_emb = (_joint(vectors) for vectors in zip(*encoded, strict=True))
+    return image_emb, text_emb
+
+
+def _open(runs: Sequence[str], setting: Setting) -> Iterator[StoredImages]:
+    """Open one teacher after the other, so that only one is in memory."""
+    device = None if setting.device is None else str(setting.device)
+    for run in runs:
+        model = Embedder.load(run, device=device)
+        if not (model.inner_product and model.pooled):
+            raise UserError(
+                f"teacher {model.name} has no single vector per picture; name models with similarity.name = cosine"
+            )
+        unknown = set(setting.languages) - set(model.languages)
+        if unknown:
+            raise UserError(
+                f"teacher {model.name} does not know {choices(unknown)}; train it with these languages, or leave "
+                "them out with data.languages"
+            )
+        yield StoredImages.open(model, setting.dataset)
 
 
 class TeacherScores(PairValues):
-    """The mean of the teachers' scores, for pseudo captions; 0 for other sentences.
+    """The mean of the teachers' scores, for some sentences; 0 for others.
 
     image_emb [pictures, dim], text_emb [candidates, dim]: unit vectors whose inner product is that mean, kept in half
-    precision. rows int64 [P]: numbers of the pseudo captions; text_of int64 [P]: the candidate that each of them is.
+    precision. rows int64 [P]: numbers of these sentences; text_of int64 [P]: the candidate that each of them is.
     """
 
     name: ClassVar[str] = TEACHER_SCORES
@@ -128,13 +144,21 @@ class TeacherScores(PairValues):
     def values(self, images: Ints, rows: Ints) -> Tensor:
         """Scores, float32 [I, T]."""
         device = self._images.device
-        text_of = self._text_of[rows]
-        pseudo = np.flatnonzero(text_of >= 0)
+        text_of = np.full(len(rows), -1, np.int64)
+        inside = rows < len(self._text_of)
+        text_of[inside] = self._text_of[rows[inside]]
+        scored = np.flatnonzero(text_of >= 0)
         image_emb = self._images[torch.from_numpy(images).to(device)].float()
-        text_emb = self._texts[torch.from_numpy(text_of[pseudo]).to(device)].float()
+        text_emb = self._texts[torch.from_numpy(text_of[scored]).to(device)].float()
         scores = torch.zeros(len(images), len(rows), device=device)
-        scores[:, torch.from_numpy(pseudo).to(device)] = image_emb @ text_emb.T
+        scores[:, torch.from_numpy(scored).to(device)] = image_emb @ text_emb.T
         return scores
+
+
+class CaptionScores(TeacherScores):
+    """The same for human captions."""
+
+    name: ClassVar[str] = CAPTION_SCORES
 
 
 def _first_occurrences(numbers: Ints) -> Bools:
