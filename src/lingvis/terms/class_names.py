@@ -25,11 +25,14 @@ class ClassTerm(Term):
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
         """The model must have classes, and the data their names."""
-        if recipe.image.classes.name == "none" or not recipe.data.classes:
-            yield (
-                "terms class_names and class_scores need image.classes.name = named and data.classes = true; set both, "
-                "or leave the terms out"
-            )
+        if recipe.image.classes.name != "none" and recipe.data.classes:
+            return
+        for name, term in recipe.terms.items():
+            if TERMS.get(term.name) is cls and term.weight:
+                yield (
+                    f"terms.{name} needs image.classes.name = named and data.classes = true; set both, or "
+                    f"terms.{name}.weight = 0"
+                )
 
     @staticmethod
     def classes(step: Step) -> ClassStep:
