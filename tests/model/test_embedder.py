@@ -49,9 +49,12 @@ def write_dataset(folder: Path, **fields: Any) -> Dataset:
     return Dataset.open(folder)
 
 
-def write_model(run: Path, features: Features, languages: Sequence[str] = ("en",)) -> Path:
+def write_model(
+    run: Path, features: Features, languages: Sequence[str] = ("en",), overrides: Sequence[str] = ()
+) -> Path:
     """An untrained model folder."""
-    recipe = load_recipe("demo", ["image.encoder.dim=8", "text.encoder.dim=8", "text.words.dim=8"])
+    small = ["image.encoder.dim=8", "text.encoder.dim=8", "text.words.dim=8"]
+    recipe = load_recipe("demo", [*small, *overrides])
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, ["en"] * COUNT)
     model = build_model(
@@ -232,6 +235,43 @@ def test_sentences_and_languages_must_be_lists_that_fit(run: Path) -> None:
     np.testing.assert_allclose(
         model.encode_texts(["a", "b"], ["en", "en"]), model.encode_texts(["a", "b"], "en")
     )
+
+
+def test_dim_keeps_the_first_values_at_unit_length(run: Path, dataset: Dataset) -> None:
+    model = Embedder.load(run, device="cpu")
+    store = FeatureStore.open(dataset.features_dir / "toy-global")
+    sets = [store[row] for row in range(3)]
+    whole, texts = model.encode_features(sets), ["word1 of 1", "word2 of 2"]
+    sentences = model.encode_texts(texts, "en")
+    for dim in (1, 3, model.dim):
+        for short, full in (
+            (model.encode_features(sets, dim=dim), whole),
+            (model.encode_texts(texts, "en", dim=dim), sentences),
+        ):
+            assert short.dtype == np.float32
+            for row, values in zip(short, full, strict=True):
+                kept = values[:dim].astype(np.float64)
+                np.testing.assert_allclose(row, kept / np.sqrt((kept**2).sum()), rtol=1e-5)
+    assert model.encode_texts([], "en", dim=3).shape == model.encode_features([], dim=3).shape == (0, 3)
+
+
+def test_a_dim_that_does_not_fit_gets_a_sentence(run: Path, dataset: Dataset, tmp_path: Path) -> None:
+    model = Embedder.load(run, device="cpu")
+    for dim in (0, -1, model.dim + 1):
+        sentence = f"dim must be between 1 and {model.dim}, .* model run, got {dim}$"
+        with pytest.raises(UserError, match=sentence):
+            model.encode_texts(["a"], "en", dim=dim)
+        with pytest.raises(UserError, match=sentence):
+            model.encode_images(["a.png"], dim=dim)
+        with pytest.raises(UserError, match=sentence):
+            model.encode_features([], dim=dim)
+    order = write_model(
+        tmp_path / "order",
+        describe_features(FeatureStore.open(dataset.features_dir / "toy-global")),
+        overrides=["similarity.name=order"],
+    )
+    with pytest.raises(UserError, match="scores of model order are not inner products"):
+        Embedder.load(order, device="cpu").encode_texts(["a"], "en", dim=2)
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:

@@ -18,6 +18,7 @@ from lingvis.recipes.schema import Recipe
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.latent import Assignment
+from lingvis.training.loop.optimizer import make_schedule
 from lingvis.training.validate import load_recipe
 from lingvis.types import Tokens
 
@@ -65,6 +66,32 @@ def test_values_of_the_papers() -> None:
     assert load_recipe("vse_infinity_bert").optimizer.factors == {"text.words": 0.1}
     for recipe in (vsepp, infinity):
         assert (recipe.training.batch_size, recipe.training.clip, recipe.schedule.epochs) == (128, 2.0, [15])
+
+
+@pytest.mark.parametrize(
+    ("name", "epochs", "frozen", "factors", "rates"),
+    [
+        ("vsepp", 45, 30, {}, {0: 2e-4, 14: 2e-4, 15: 2e-5, 44: 2e-5}),
+        ("vse_infinity_grid", 25, 1, {"image.backbone": 0.1}, {0: 5e-4, 1: 5e-5, 2: 5e-4, 15: 5e-5}),
+    ],
+)
+def test_finetuned_recipes_are_the_frozen_ones_with_the_stages_of_their_papers(
+    name: str, epochs: int, frozen: int, factors: dict[str, float], rates: dict[int, float]
+) -> None:
+    recipe, base = load_recipe(f"{name}_finetuned"), load_recipe(name)
+    for section in ("text", "similarity", "terms"):
+        assert getattr(recipe, section) == getattr(base, section)
+    for part in ("augment", "encoder", "pooling"):
+        assert getattr(recipe.image, part) == getattr(base.image, part)
+    assert recipe.optimizer.factors == factors
+    assert recipe.optimizer.frozen_epochs == {"image.backbone": frozen}
+    same = {"epochs": epochs, "graphs": False}
+    assert recipe.training == base.training.model_copy(update=same)
+    schedule = make_schedule(
+        **recipe.schedule.model_dump(), lr=recipe.optimizer.lr, total_epochs=epochs, steps_per_epoch=10
+    )
+    for epoch, rate in rates.items():  # the first step of an epoch
+        assert schedule(10 * epoch, epoch) == pytest.approx(rate)
 
 
 def test_values_of_the_papers_on_many_languages() -> None:

@@ -41,6 +41,16 @@ SMALL = [
     "text.words.buckets=500",
 ]
 NETWORK = "image.backbone.network."
+FINETUNED = [
+    "training.epochs=2",
+    "training.batch_size=4",
+    'optimizer.frozen_epochs={"image.backbone"=1}',
+    "image.backbone.size=64",
+    "image.encoder.dim=16",
+    "text.encoder.dim=16",
+    "text.words.dim=8",
+    "text.tokenizer.min_count=1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +148,21 @@ def test_the_backbone_stays_as_it_is_in_frozen_epochs(
     original = load_trainable("efficientnet-lite0", pretrained=True).network.state_dict()
     for name, value in original.items():
         assert torch.equal(state[f"task/model.{NETWORK}{name}"], value)
+
+
+@pytest.mark.parametrize("recipe", ["vsepp_finetuned", "vse_infinity_grid_finetuned"])
+def test_recipes_of_papers_train_their_backbone_after_the_frozen_epochs(
+    recipe: str, drawings: Path, tmp_path: Path
+) -> None:
+    trained = train(recipe, drawings, tmp_path / "run", overrides=FINETUNED, device="cpu")
+    lines = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
+    assert max(json.loads(line)["step"] for line in lines) == 4  # 8 captions, 2 epochs
+    state = trained.embedder.model.state_dict()
+    original = load_trainable("efficientnet-lite0", pretrained=True).network.state_dict()
+    moved = any(not torch.equal(state[NETWORK + name], value) for name, value in original.items())
+    assert moved == (trained.config.training.best_epoch > 1)  # epochs count from 1; the first one is frozen
+    emb = Embedder.load(tmp_path / "run", device="cpu").encode_images([drawings / "images" / "9.png"])
+    np.testing.assert_allclose(np.linalg.norm(emb, axis=1), 1, rtol=1e-5)
 
 
 def test_the_average_follows_the_weights() -> None:

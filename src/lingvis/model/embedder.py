@@ -27,6 +27,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Tokenizer
 
 BATCH = 256
+SHORTEST = 1e-12  # of an embedding that is scaled to unit length
 
 
 class Embedder:
@@ -140,16 +141,25 @@ class Embedder:
             self._backbone = backbone
         return self._backbone
 
-    def encode_texts(self, texts: Sequence[str], lang: str | Sequence[str]) -> Floats:
-        """Sentences -> float32 [texts, dim]; lang: the language of all, or one per sentence."""
+    def encode_texts(
+        self, texts: Sequence[str], lang: str | Sequence[str], *, dim: int | None = None
+    ) -> Floats:
+        """Sentences -> float32 [texts, dim]; lang: the language of all, or one per sentence.
+
+        dim: keep the first values only, scaled to unit length again; for models with `inner_product`.
+        """
         check_list("texts", texts, "sentences")
+        self._check_dim(dim)
         langs = [lang] * len(texts) if isinstance(lang, str) else list(lang)
         if len(langs) != len(texts):
             raise UserError(
                 f"lang has {len(langs)} languages for {len(texts)} sentences; give one per sentence, or one for all"
             )
-        if not texts:
-            return np.zeros((0, self.dim), np.float32)
+        emb = self._encode_sides(texts, langs) if texts else np.zeros((0, self.dim), np.float32)
+        return emb if dim is None else _first_values(emb, dim)
+
+    def _encode_sides(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
+        """Encode sentences, each by the text side of its language."""
         # "": the text side of the model.
         sides = [each if each in self.added else "" for each in langs]
         if len(set(sides)) == 1:
@@ -178,28 +188,36 @@ class Embedder:
         return self._in_batches(order, lambda rows: self.model.encode_texts(bank.batch(rows)))
 
     def encode_images(
-        self, paths: Sequence[Path | str], *, boxes: Sequence[Sequence[Box]] | None = None
+        self,
+        paths: Sequence[Path | str],
+        *,
+        boxes: Sequence[Sequence[Box]] | None = None,
+        dim: int | None = None,
     ) -> Floats:
         """Picture files -> float32 [pictures, dim], through the backbone that the model was trained on.
 
         boxes: for a model of regions, the regions of each picture in pixels; by default the whole picture is one region.
+        dim: as for `encode_texts`.
         """
         check_list("paths", paths, "picture files")
+        self._check_dim(dim)
         files = [Path(path) for path in paths]
         sets = encode_pictures(
             files, self.backbone, self.features.kind, regions=self.features.region_mode, boxes=boxes
         )
-        return self.encode_features(list(sets))
+        return self.encode_features(list(sets), dim=dim)
 
-    def encode_features(self, sets: Sequence[StoredValues]) -> Floats:
-        """Feature sets, each [size, feature_dim] -> float32 [sets, dim]."""
+    def encode_features(self, sets: Sequence[StoredValues], *, dim: int | None = None) -> Floats:
+        """Feature sets, each [size, feature_dim] -> float32 [sets, dim]; dim: as for `encode_texts`."""
+        self._check_dim(dim)
         if not sets:
-            return np.zeros((0, self.dim), np.float32)
+            return np.zeros((0, dim or self.dim), np.float32)
         offsets = np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64)
         rows = np.arange(len(sets))
         stored = np.concatenate(sets)
         values = stored if stored.dtype == np.uint8 else stored.astype(np.float16)
-        return self.encode_table(FeatureTable(values=values, offsets=offsets, rows=rows, device=self.device))
+        emb = self.encode_table(FeatureTable(values=values, offsets=offsets, rows=rows, device=self.device))
+        return emb if dim is None else _first_values(emb, dim)
 
     def encode_table(self, table: FeatureTable) -> Floats:
         """All sets of a feature table -> float32 [sets, dim]."""
@@ -212,6 +230,20 @@ class Embedder:
         with torch.inference_mode():
             scores: Floats = self.model.similarity(*sides).cpu().numpy()
         return scores
+
+    def _check_dim(self, dim: int | None) -> None:
+        """Raise unless embeddings can be cut to `dim` values."""
+        if dim is None:
+            return
+        if not self.inner_product:
+            raise UserError(
+                f"dim is {dim}, but the scores of model {self.name} are not inner products, so its embeddings cannot "
+                "be cut; leave dim out"
+            )
+        if not 1 <= dim <= self.dim:
+            raise UserError(
+                f"dim must be between 1 and {self.dim}, the length of an embedding of model {self.name}, got {dim}"
+            )
 
     def _in_batches(self, order: Ints, encode: Callable[[Ints], torch.Tensor]) -> Floats:
         """Encode rows in the given order; the results are in the original order."""
@@ -229,3 +261,11 @@ class Embedder:
         back = np.empty_like(emb)
         back[order] = emb
         return back
+
+
+def _first_values(emb: Floats, dim: int) -> Floats:
+    """The first `dim` values of each embedding, scaled to unit length; zeros stay zeros."""
+    prefix = emb[:, :dim]
+    lengths = np.linalg.norm(prefix, axis=1, keepdims=True)
+    shortened: Floats = prefix / np.maximum(lengths, SHORTEST)
+    return shortened
