@@ -1,0 +1,159 @@
+"""Names of classes in training: their sentences, their batches, and what a model learns from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lingvis.data.class_names import read_concepts
+from lingvis.data.dataset import Dataset
+from lingvis.errors import UserError
+from lingvis.model.embedder import Embedder
+from lingvis.model.stored import StoredImages
+from lingvis.terms import Origin
+from lingvis.training.batches import Batches
+from lingvis.training.prepare import prepare
+from lingvis.training.run import open_with_features, train
+from lingvis.training.sampling import ClassSampler
+from lingvis.training.sampling.base import Sampler
+from lingvis.training.sources import Sentences
+from lingvis.training.sources.class_names import add_class_names
+from lingvis.training.validate import load_recipe
+
+from .test_live import SMALL, drawings, trained
+from .test_run import weights
+
+__all__ = ["drawings", "trained"]  # fixtures
+CAPTIONS = ["two men ride along the river", "a boy on the wall", "zwei Hunde am Strand", "海滩上有一只狗"]
+LANGS = ["en", "en", "de", "zh"]
+
+
+@pytest.fixture(scope="module")
+def sentences() -> Sentences:
+    human = Sentences(
+        ["1.jpg", "2.jpg"],
+        CAPTIONS,
+        LANGS,
+        np.array([0, 1, 1, 0]),
+        np.zeros(4, np.int8),
+        np.ones(4, bool),
+    )
+    return add_class_names(human, ["en", "de", "zh"], seed=3)
+
+
+def test_every_class_has_its_names_alone_and_among_words_of_captions(sentences: Sentences) -> None:
+    concepts = read_concepts()
+    rows = sentences.rows(Origin.CLASS)
+    assert rows.tolist() == list(range(4, len(sentences.texts)))
+    classes = sentences.classes
+    assert classes is not None
+    for number in (96, 963):  # toucan, pizza
+        mine = [row for row in rows if classes.classes(sentences.groups[row]) == number]
+        english = [sentences.texts[row] for row in mine if sentences.langs[row] == "en"]
+        own = concepts[number].names["en"]
+        general = {name for each in concepts if number in each.classes for name in each.names["en"]}
+        assert set(own) <= set(english)
+        words = {word for text in CAPTIONS for word in text.split()}
+        for text in english:
+            name = max((each for each in general if each in text), key=len)
+            assert set(text.replace(name, "").split()) <= words
+        assert any(text not in general for text in english)
+        for row in mine:
+            concept = concepts[classes.concepts[row - classes.first_row]]
+            assert any(name in sentences.texts[row] for name in concept.names[sentences.langs[row]])
+            assert number in concept.classes
+
+
+def test_a_general_name_names_all_of_its_classes(sentences: Sentences) -> None:
+    classes = sentences.classes
+    assert classes is not None
+    rows = np.array(
+        [row for row in sentences.rows(Origin.CLASS) if sentences.texts[row] in ("bird", "pizza")]
+    )
+    named = classes.named(rows, np.array([96, 963, 10]))  # toucan, pizza, brambling
+    expected = {"bird": [True, False, True], "pizza": [False, True, False]}
+    assert {"bird", "pizza"} == {sentences.texts[row] for row in rows}
+    assert named.T.tolist() == [expected[sentences.texts[row]] for row in rows]
+
+
+def test_languages_without_names_and_captions_have_no_class_sentences() -> None:
+    human = Sentences(["1.jpg"], ["?"], ["xx"], np.array([0]), np.zeros(1, np.int8), np.ones(1, bool))
+    assert len(add_class_names(human, ["xx"], seed=0).texts) == 1
+
+
+def test_batches_have_names_of_some_classes_in_some_languages(drawings: Path, tmp_path: Path) -> None:
+    recipe = load_recipe("lingvis_live", SMALL)
+    dataset, store = open_with_features(drawings, recipe.data.features)
+    run = prepare(recipe, dataset, store, tmp_path / "run", torch.device("cpu"))
+    batches: Batches = run.task._batches
+    assert isinstance(run.sampler, ClassSampler)
+    first: list[Sampler] = [run.sampler, run.sampler]
+    one, same = (sampler.epoch(0, 1) for sampler in first)
+    assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
+    batch = batches.cut(one[0])
+    assert batch.classes is not None
+    names = batch.columns.origin == Origin.CLASS
+    assert len(batch.classes.classes) == recipe.training.batch_size
+    assert names.sum() == 2 * recipe.training.batch_size  # the dataset has two languages
+    assert batch.classes.positives.sum(dim=0).tolist() == [1] * int(names.sum())
+    assert batch.classes.positives.sum(dim=1).tolist() == [2] * recipe.training.batch_size
+    assert not batch.positives[:, torch.from_numpy(names)].any()
+    assert (batch.classes.positives & ~batch.classes.named).sum() == 0
+    known = run.task._known_classes
+    assert known is not None and known.shape == (8, 1000)
+
+
+def test_training_teaches_names_and_keeps_classes(trained: Path, drawings: Path) -> None:
+    before = weights(trained)
+    assert before["image.classes.table"].shape == (1000, 12)
+    assert before["image.classes.classifier.weight"].shape == (1000, 1280)
+    model = Embedder.load(trained, device="cpu")
+    assert model.dim == 12
+    assert model.encode_texts(["toucan"], "en").shape == (1, 12)
+
+
+def test_a_student_learns_the_mean_scores_of_its_teachers(
+    trained: Path, drawings: Path, tmp_path: Path
+) -> None:
+    taught = [
+        *SMALL,
+        f"data.teachers=['{trained}']",
+        "terms.teachers={name='distillation', of='human', weight=1.0, temperature=0.05}",
+    ]
+    recipe = load_recipe("lingvis_live", taught)
+    dataset, store = open_with_features(drawings, recipe.data.features)
+    run = prepare(recipe, dataset, store, tmp_path / "run", torch.device("cpu"))
+    batch = run.task._batches.cut(np.array([0, 1, 3]))
+    teacher = StoredImages.open(Embedder.load(trained, device="cpu"), dataset)
+    captions = dataset.captions("train", run.embedder.languages)
+    images = teacher.encode([captions.images[place] for place in batch.images])
+    texts = teacher.model.encode_texts(
+        [captions.texts[n] for n in (0, 1, 3)], [captions.langs[n] for n in (0, 1, 3)]
+    )
+    np.testing.assert_allclose(batch.pair_values["caption_scores"].numpy(), images @ texts.T, atol=2e-3)
+    train(recipe, drawings, tmp_path / "student", device="cpu")
+    assert not torch.equal(
+        weights(tmp_path / "student")["text.head.linear.weight"], weights(trained)["text.head.linear.weight"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (["image.classes.name=none"], "data.classes is true, but image.classes is none"),
+        (["data.classes=false"], "needs image.classes.name = named and data.classes = true"),
+        (
+            ["terms.teachers={name='distillation', of='human', weight=1.0, temperature=0.05}"],
+            "data.teachers names none",
+        ),
+        (["image.head.dim=13"], "make them equal"),
+    ],
+)
+def test_recipes_with_classes_or_teachers_that_do_not_fit_are_rejected(
+    changes: list[str], sentence: str
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        load_recipe("lingvis_live", [*SMALL, *changes])
