@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from lingvis.bounds import Count
 from lingvis.errors import UserError
@@ -60,7 +61,7 @@ class NoClasses(ImageClasses):
 
 @IMAGE_CLASSES.register("named", "one vector per class of the pre-trained classifier, by their probabilities")
 class NamedClasses(ImageClasses):
-    """vector + sum over classes of p(class) * table[class], p = softmax(classifier(mean of the cells)).
+    """unit vector + sum over classes of p(class) * table[class], p = softmax(classifier(mean of the cells)).
 
     The convex combination of Norouzi et al. 2014, with learned vectors instead of word vectors, and added to what the
     model sees besides. The classifier is that of the pre-trained backbone. Terms `class_names` and `class_scores`
@@ -95,8 +96,9 @@ class NamedClasses(ImageClasses):
 
     def forward(self, vectors: Tensor, scores: Tensor | None) -> Tensor:
         assert scores is not None
-        return vectors + scores.float().softmax(dim=-1).to(self.table.dtype) @ self.table
+        return F.normalize(vectors.float(), dim=-1) + scores.float().softmax(dim=-1) @ self.table
 
     def imagined(self, vectors: Tensor, classes: Tensor) -> Tensor:
-        """The vector of the class is added in full."""
-        return vectors + self.table[classes]
+        """The vector of the class is added in full to a picture that is weakened by a random factor."""
+        weakened = vectors.float() * torch.rand(len(vectors), 1, device=vectors.device)
+        return weakened + self.table[classes]
