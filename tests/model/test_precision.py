@@ -168,7 +168,7 @@ def test_nothing_is_replaced_without_force(whole: Path, copy: Path, tmp_path: Pa
     before = (copy / CONFIG).read_bytes()
     with pytest.raises(UserError, match=r"`out` exists already: .*; choose another folder, or set `force`"):
         compress(whole, copy)
-    with pytest.raises(UserError, match="is the model folder .* or inside it"):
+    with pytest.raises(UserError, match=r"is the model folder .* or inside it"):
         compress(whole, whole, force=True)
     with pytest.raises(UserError, match="`out` exists and holds no model"):
         compress(whole, tmp_path, force=True)
