@@ -15,6 +15,7 @@ from lingvis.model.card import compressed_section
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CARD, WEIGHTS, ModelConfig, is_model_folder, write_model_folder
 from lingvis.model.precision import ReducedPrecision
+from lingvis.pretrained import find_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def compress(
     """
     if weights not in get_args(ReducedPrecision):
         raise UserError(f"`weights` is {weights!r}; choose one of: {choices(get_args(ReducedPrecision))}")
-    source, target = Path(run), Path(out)
+    source, target = find_model(run), Path(out)
     config = ModelConfig.read(source)
     _check_target(source, target, force=force)
     embedder = Embedder.load(source, device="cpu")
