@@ -35,7 +35,7 @@ captions of your own instead, with the same recipe. No photograph and no caption
 
 - Flickr8k: photographs of Flickr with five English captions each by crowd workers, and their captions in nine further
   languages (flickr8k-ml). The photographs of split test were not used for training.
-- Captions of 23,536 further photographs of Flickr30K, without the photographs, in en, de, fr, cs and pt.
+- Captions of 23,536 further photographs, without the photographs, in en, de, fr, cs and pt (Multi30K, Framed Multi30K).
 - Names of the 1,000 classes of ImageNet and their general names (WordNet).
 - The image network starts from EfficientNet-lite0, trained on the photographs of ImageNet, which are for
   non-commercial research and education as well."""
