@@ -15,8 +15,8 @@ from lingvis.features.extract import extract
 from lingvis.model.compress import compress
 from lingvis.model.folder import ModelConfig
 from studies.__main__ import main
+from studies.pretrained.report import precision_table
 from studies.records import RUNS, append, read
-from studies.tables.results.pretrained import precision
 from studies.tables.results.records import Results
 
 from ..model.live_model import make_live_model
@@ -156,8 +156,8 @@ def test_the_card_is_not_written_for_another_model_or_too_much_loss(
 
 def test_the_table_compares_precisions(results: Path, tmp_path: Path) -> None:
     stored = with_scores(results, tmp_path, -0.25)
-    lines = precision(Results(stored)).splitlines()
+    lines = precision_table(Results(stored)).splitlines()
     assert lines[0].startswith("| weights | ")
     assert [line.split(" | ")[0] for line in lines[2:5]] == ["| float32", "| float16", "| int8"]
     assert " | 50.00 | " in lines[2] and " | 49.75 | " in lines[4]
-    assert "not been measured" in precision(Results(tmp_path / "none"))
+    assert "not been measured" in precision_table(Results(tmp_path / "none"))

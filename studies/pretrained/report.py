@@ -8,7 +8,7 @@ from studies.tables.markdown import table
 from studies.tables.results.records import Results
 
 
-def precision(results: Results) -> str:
+def precision_table(results: Results) -> str:
     """Size, mR by language and speed of the shipped model, one row per precision."""
     found = [results.find(FOLDER, record_name(DEFAULT, "test", weights)) for weights in PRECISIONS]
     records = [record for record in found if record is not None]
