@@ -39,6 +39,8 @@ STUDIES = {
     "step": Study("time of a training step by phase and operation", "studies.speed.step"),
     "extraction": Study("speed of feature extraction against its backbone", "studies.speed.extraction"),
     "indexing": Study("speed of indexing, without Ray and with it", "studies.speed.indexing"),
+    "precision": Study("a model in float32, float16 and int8", "studies.pretrained.precision"),
+    "card": Study("the card of the model that comes with lingvis", "studies.pretrained.card"),
     "fuzz": Study("damaged pictures, odd requests, damaged model folders", "studies.fuzz.run"),
     "siege": Study("clients of lingvis serve beside an attacker", "studies.siege.run"),
     "licences": Study("licences of the packages that each extra installs", "studies.licences"),

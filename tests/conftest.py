@@ -42,6 +42,7 @@ SLOW = (
     "new_language/test_add",
     "new_language/test_glosses.py",
     "new_language/test_routes.py",
+    "pretrained",
     "ray",
     "recipes/test_losses.py",
     "serve",

@@ -25,6 +25,7 @@ STAGES = [
     "image",
     "pooling",
     "similarity",
+    "pretrained",
     "model",
     "objectives",
     "terms",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lingvis.data.dataset import Dataset
     from lingvis.evaluation.run import evaluate
     from lingvis.features.extract import extract as extract_features
+    from lingvis.model.compress import compress
     from lingvis.model.embedder import Embedder
     from lingvis.new_language.run import add_language
     from lingvis.suggestion.run import suggest
@@ -24,6 +25,7 @@ __all__ = [
     "Embedder",
     "__version__",
     "add_language",
+    "compress",
     "evaluate",
     "extract_features",
     "load",
@@ -37,6 +39,7 @@ _PLACES = {
     "Dataset": ("lingvis.data.dataset", "Dataset"),
     "Embedder": ("lingvis.model.embedder", "Embedder"),
     "add_language": ("lingvis.new_language.run", "add_language"),
+    "compress": ("lingvis.model.compress", "compress"),
     "evaluate": ("lingvis.evaluation.run", "evaluate"),
     "extract_features": ("lingvis.features.extract", "extract"),
     "load": ("lingvis.model.embedder", "Embedder.load"),

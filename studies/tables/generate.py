@@ -15,6 +15,7 @@ from lingvis.cli.app import app
 from lingvis.files import write_text
 from studies.arguments import make_parser
 from studies.pooling.report import pooling_table
+from studies.pretrained.report import precision_table
 from studies.tables.reference.api import python_reference
 from studies.tables.reference.command_help import command_page
 from studies.tables.reference.parts import fill_parts
@@ -57,6 +58,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "gpo-start": retrieval.gpo_start,
     "trained-backbone": retrieval.trained_backbone,
     "demo": retrieval.demo,
+    "precision": precision_table,
     "speed": speed.speed,
     "cpu-step": speed.cpu_step,
     "ranks": speed.ranks,
@@ -94,6 +96,7 @@ TIMED = {
     "languages-table",
     "lingvis-speed",
     "new-language",
+    "precision",
     "ranks",
     "rerank",
     "scale",

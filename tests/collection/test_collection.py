@@ -40,8 +40,6 @@ def test_creating_needs_a_free_place_and_opening_a_collection(
 ) -> None:
     with pytest.raises(UserError, match="no collection at"):
         Collection.open(collection)
-    with pytest.raises(UserError, match="is new; name"):
-        Collection(collection).add([photos])
     Collection(collection, model=model).add([photos])
     with pytest.raises(UserError, match=r"photos\.lv exists; open it, or name a new one"):
         Collection.create(collection, model)

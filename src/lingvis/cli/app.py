@@ -9,6 +9,7 @@ from lingvis.cli.commands import (
     add_language,
     align,
     collections,
+    compress,
     data,
     demo,
     evaluate,
@@ -36,6 +37,7 @@ app.command(recipes.app)
 app.command(train.train)
 app.command(evaluate.evaluate)
 app.command(add_language.add_language)
+app.command(compress.compress)
 app.command(suggest.suggest)
 app.command(collections.index)
 app.command(collections.search)

@@ -12,7 +12,7 @@ COLLECTION = "The collection folder, or postgresql://USER@HOST/DATABASE?collecti
 
 DatasetFolder = Annotated[Path, Parameter(help="The dataset folder.")]
 DatasetWithFeatures = Annotated[Path, Parameter(help="The dataset folder, with features extracted.")]
-ModelFolder = Annotated[Path, Parameter(help="The model folder.")]
+ModelFolder = Annotated[Path, Parameter(help="The model folder, or lingvis-base.")]
 CollectionPlace = Annotated[str, Parameter(help=COLLECTION)]
 SearchModel = Annotated[
     Path | None,

@@ -16,6 +16,7 @@ from lingvis.errors import UserError
 from lingvis.features.encode import PictureEncoder
 from lingvis.features.pictures import DecodedPicture
 from lingvis.model.embedder import Embedder
+from lingvis.pretrained import to_reference
 
 
 def describe(embedder: Embedder, run: Path) -> Header:
@@ -29,7 +30,7 @@ def describe(embedder: Embedder, run: Path) -> Header:
         dim=embedder.dim,
         image_fingerprint=image_fingerprint(embedder),
         text_fingerprint=_text_fingerprint(embedder),
-        model=str(run.resolve()),
+        model=to_reference(run),
         features=_features(embedder),
     )
 

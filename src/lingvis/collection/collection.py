@@ -38,6 +38,7 @@ from lingvis.collection.writer.items import picture_id
 from lingvis.errors import UserError, check_list
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.model.embedder import Embedder
+from lingvis.pretrained import find_model
 from lingvis.text.translators.contract import Translator
 
 EVERYTHING = Filter()
@@ -47,8 +48,8 @@ class Collection:
     """`Collection.open("photos.lv").search("ein Hund am Strand")`.
 
     address: a folder, or postgresql://USER@HOST/DATABASE?collection=NAME. model: a model folder; None for the model that
-    filled the collection. The constructor opens nothing: the store is opened, or made by `add`, and the model is
-    loaded at first use. Several threads may search at once.
+    filled the collection, or lingvis-base if the collection is new. The constructor opens nothing: the store is opened,
+    or made by `add`, and the model is loaded at first use. Several threads may search at once.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Collection:
         self._store: Store | None = None
         self._opening = threading.Lock()
         self._model = CollectionModel(
-            self.address, Path(model) if model is not None else None, device, self._stored_header
+            self.address, find_model(model) if model is not None else None, device, self._stored_header
         )
         self._encoder = QueryEncoder(self._model)
 
@@ -76,11 +77,13 @@ class Collection:
         return collection
 
     @classmethod
-    def create(cls, address: str | Path, model: str | Path, *, device: str | None = None) -> Collection:
-        """Make an empty collection for a model; raises UserError if the address already has one."""
+    def create(
+        cls, address: str | Path, model: str | Path | None = None, *, device: str | None = None
+    ) -> Collection:
+        """Make an empty collection for a model, by default lingvis-base; raises UserError if there is one."""
         if store_exists(str(address)):
             raise UserError(f"collection {shown(address)} exists; open it, or name a new one")
-        collection = cls(address, model=model, device=device)
+        collection = cls(address, model=find_model(model), device=device)
         _, header = collection._model.load(filled=False)
         collection._store = create_store(str(address), header, replace=False)
         check_image_side(
@@ -161,7 +164,7 @@ class Collection:
         """Return an indexer for several passes over folders; it remembers broken files between passes."""
         exists = store_exists(self._address)
         if not exists and self._model.run is None:
-            raise UserError(f"collection {self.address} is new; name a model folder in `model`")
+            self._model.run = find_model()
         if exists and not rebuild:
             self._refresh()
             if self.outdated:  # our model must not replace the newer one

@@ -12,6 +12,7 @@ from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.clc.learned import LearnedConsistency
 from lingvis.model.embedder import Embedder
+from lingvis.pretrained import from_reference
 
 
 class CollectionModel:
@@ -43,7 +44,7 @@ class CollectionModel:
         """
         with self._lock:
             if self._embedder is None or self.header is None:
-                run = self.run or Path(self._stored().model)
+                run = self.run or from_reference(self._stored().model)
                 if self.run is None and not run.is_dir():
                     raise UserError(
                         f"the model of collection {self._collection} is no longer at {run}; name its folder as `model`"
@@ -75,5 +76,5 @@ class CollectionModel:
         """Load the learned cross-lingual consistency of this model."""
         with self._lock:
             if self._learned is None:
-                self._learned = LearnedConsistency.load(Path(self.load()[1].model))
+                self._learned = LearnedConsistency.load(from_reference(self.load()[1].model))
             return self._learned

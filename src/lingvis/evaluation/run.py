@@ -18,6 +18,7 @@ from lingvis.evaluation.result import Report
 from lingvis.features.store import without_broken
 from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
+from lingvis.pretrained import find_model, is_shipped
 
 
 def evaluate(
@@ -37,14 +38,15 @@ def evaluate(
 ) -> Report:
     """Measure recalls in both directions for every language; several models are measured as an ensemble.
 
-    model: a model folder or an opened model, or several. dataset: a dataset folder with the model's features.
-    protocol: a name of `lingvis.evaluation.protocols.PROTOCOLS`. split: by default the first of the
-    protocol. languages: by default all of the split that the models were trained on (with translate_to, all of the split).
-    consistency: score every query together with its translations: mean (CLC-A), or learned on split val (CLC-C);
-    save_consistency: store the learned weights in the model folder. translate_to: replace every query by its
-    translation in this language. translator: its registered name; by default the parallel sentences of the dataset are used.
-    page: an HTML file to write, with the numbers and example queries. map: a PNG file to write, with pictures and
-    sentences of the first language in a plane. device: cpu or cuda, for models given as folders.
+    model: a model folder, the name of a model that comes with lingvis, or an opened model; or several. dataset: a
+    dataset folder with the model's features. protocol: a name of `lingvis.evaluation.protocols.PROTOCOLS`. split: by
+    default the first of the protocol. languages: by default all of the split that the models were trained on (with
+    translate_to, all of the split). consistency: score every query together with its translations: mean (CLC-A), or
+    learned on split val (CLC-C); save_consistency: store the learned weights in the model folder. translate_to:
+    replace every query by its translation in this language. translator: its registered name; by default the parallel
+    sentences of the dataset are used. page: an HTML file to write, with the numbers and example queries. map: a PNG
+    file to write, with pictures and sentences of the first language in a plane. device: cpu or cuda, for models given
+    as folders.
     """
     models = [model] if isinstance(model, Embedder | Path | str) else list(model)
     if not models:
@@ -86,7 +88,13 @@ def _load(model: Embedder | Path | str, device: str | None) -> Embedder:
 def _folder(model: Embedder | Path | str) -> Path:
     if isinstance(model, Embedder):
         raise UserError("`save_consistency` needs the model folder; give its path instead of an opened model")
-    return Path(model)
+    folder = find_model(model)
+    if is_shipped(folder):
+        raise UserError(
+            f"`save_consistency` writes into the model folder, but {folder.name} is part of lingvis; copy {folder} and "
+            "evaluate the copy"
+        )
+    return folder
 
 
 def _languages(

@@ -23,6 +23,7 @@ from lingvis.model.allocation import AllocationLimit
 from lingvis.model.build import make_part
 from lingvis.model.dual_encoder import TextSide
 from lingvis.model.folder import CONFIG, read_tensors, report_damage, write_tensors
+from lingvis.model.precision import Precision
 from lingvis.recipes.options import PROVIDED, part_problems
 from lingvis.recipes.schema import Part
 from lingvis.text.bank import TokenBank
@@ -104,13 +105,13 @@ def make_words(part: Part, vocabulary: Vocabulary, folder: Path | None = None) -
     return make_part(WORDS, part, vocabulary=vocabulary, folder=folder)
 
 
-def write_added(run: Path, language: AddedLanguage) -> None:
+def write_added(run: Path, language: AddedLanguage, weights: Precision = "float32") -> None:
     """Write RUN/added/LANG; the caller writes RUN atomically."""
     folder = run / ADDED / language.config.lang
     folder.mkdir(parents=True)
     language.tokenizer.save(folder)
     language.branch.words.save(folder)
-    write_tensors(folder / WEIGHTS, language.branch.words.state_dict())
+    write_tensors(folder / WEIGHTS, language.branch.words.state_dict(), weights)
     write_added_config(run, language.config)
 
 

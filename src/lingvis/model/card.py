@@ -7,6 +7,7 @@ from typing import Any
 
 from lingvis.features.description import Features
 from lingvis.model.folder import ModelConfig
+from lingvis.model.precision import ReducedPrecision
 from lingvis.recipes.schema import Recipe
 
 
@@ -60,6 +61,18 @@ MEASURED = {
     "pictures": "a tenth of the training pictures, held out",
     "pairs": "sentences held out with their translations, since there are no pictures",
 }
+
+
+def compressed_section(*, base: str, weights: ReducedPrecision) -> str:
+    """The section of the card about a lower precision."""
+    stored = {
+        "float16": "float16",
+        "int8": "int8 with one float16 scale per row; vectors and short rows are float16",
+    }[weights]
+    return f"""
+## Weights in {weights}
+The weights of {base}, stored as {stored}. They become float32 on loading. Scores above are those of {base}.
+"""
 
 
 def added_section(report: Mapping[str, Any]) -> str:

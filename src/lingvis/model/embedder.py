@@ -23,6 +23,7 @@ from lingvis.model.allocation import AllocationLimit
 from lingvis.model.build import build_model, build_tokenizer, model_problems
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.folder import CONFIG, ModelConfig, read_tensors, report_damage
+from lingvis.pretrained import find_model
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Tokenizer
 
@@ -54,9 +55,13 @@ class Embedder:
         self._backbone: Backbone | BackboneInput | None = None
 
     @classmethod
-    def load(cls, run: Path | str, *, device: str | None = None) -> Embedder:
-        """Load a model folder to the device, cpu or cuda; missing and unexpected weights are errors."""
-        run, where = Path(run), choose_device(device)
+    def load(cls, run: Path | str | None = None, *, device: str | None = None) -> Embedder:
+        """Load a model folder to the device, cpu or cuda; missing and unexpected weights are errors.
+
+        run: the folder, or the name of a model that comes with lingvis, by default lingvis-base; a folder of that
+        name in the working directory goes before it.
+        """
+        run, where = find_model(run), choose_device(device)
         config = ModelConfig.read(run)
         with report_damage(str(run / CONFIG)):
             problems = model_problems(config.model.model_dump())

@@ -19,6 +19,7 @@ from lingvis.errors import UserError
 from lingvis.features.description import Features
 from lingvis.files import atomic_file, write_json, write_text
 from lingvis.model.dual_encoder import DualEncoder
+from lingvis.model.precision import Precision, reduce_precision, restore_precision
 from lingvis.printing import printable
 from lingvis.recipes.schema import ModelRecipe
 from lingvis.strict import explain
@@ -113,25 +114,32 @@ def is_model_folder(folder: Path) -> bool:
 
 
 def write_model_folder(
-    folder: Path, *, config: ModelConfig, model: DualEncoder, tokenizer: Tokenizer, card: str
+    folder: Path,
+    *,
+    config: ModelConfig,
+    model: DualEncoder,
+    tokenizer: Tokenizer,
+    card: str,
+    weights: Precision = "float32",
 ) -> None:
     """Write a model folder; config.json comes last, so that a folder with this file is complete."""
     tokenizer.save(folder)
     model.text.words.save(folder)
-    write_tensors(folder / WEIGHTS, model.state_dict())
+    write_tensors(folder / WEIGHTS, model.state_dict(), weights)
     write_text(folder / CARD, card)
     config.write(folder)
 
 
-def write_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write weights by name into a safetensors file."""
-    flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+def write_tensors(file: Path, tensors: Mapping[str, Tensor], weights: Precision = "float32") -> None:
+    """Write weights by name into a safetensors file, in the given precision."""
+    reduced = reduce_precision(tensors, weights)
+    flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in reduced.items()}
     with atomic_file(file) as temporary:
         save_file(flat, temporary)
 
 
 def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
-    """The weights in a safetensors file of a model folder; raises if one is not finite."""
+    """The weights in a safetensors file of a model folder, as float32; raises if one is not finite."""
     try:
         check_regular(folder / name)
         tensors = load_file(folder / name)
@@ -145,7 +153,8 @@ def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
                 f"{folder / name} is damaged ({weight} has a value that is not a finite number); restore the file or "
                 "train again"
             )
-    return tensors
+    with report_damage(str(folder / name)):
+        return restore_precision(tensors)
 
 
 def is_finite(tensor: Tensor) -> bool:

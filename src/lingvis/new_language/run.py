@@ -34,6 +34,7 @@ from lingvis.new_language.targets import known_points
 from lingvis.new_language.task import TeachingPlan
 from lingvis.new_language.try_routes import best_outcome, try_routes
 from lingvis.new_language.verify import ExistingEmbeddings
+from lingvis.pretrained import find_model
 
 
 def add_language(
@@ -60,7 +61,7 @@ def add_language(
     default the one with most translations. seed: draws sentences and batches. device: cpu or cuda.
     """
     began = time.monotonic()
-    source = Path(run)
+    source = find_model(run)
     target = Path(out)
     config = _check_folders(source, lang, target)
     routes = find_routes(route)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from lingvis.collection.stores.records import Header
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.collection.writer.workers import LocalWorkers, Outcome
 from lingvis.errors import UserError
+from lingvis.pretrained import from_reference
 from lingvis.ray.cluster import Cluster
 from lingvis.ray.files import WorkerReply, each_batch, reply
 from lingvis.ray.hashes import HashSet
@@ -53,7 +53,7 @@ class ModelLoader:
         from lingvis.model.embedder import Embedder
 
         torch.set_num_threads(threads)
-        run, host = Path(self.header.model), socket.gethostname()
+        run, host = from_reference(self.header.model), socket.gethostname()
         if not run.is_dir():
             raise UserError(
                 f"there is no model at {run} on {host}; every machine of a Ray cluster needs the model and the "

@@ -41,7 +41,7 @@ def index(
     folders: Path
         Folders of pictures, searched at any depth.
     model: Path
-        The model folder; required for a new collection only.
+        The model folder; by default the collection's own model, or lingvis-base if the collection is new.
     prune: bool
         Remove pictures from the collection whose files are gone from the folders.
     rebuild: bool
@@ -53,11 +53,8 @@ def index(
     """
     from lingvis.cli.cluster import connected
     from lingvis.collection.collection import Collection
-    from lingvis.collection.stores.open import shown, store_exists
     from lingvis.ray.indexing import ClusterWorkers
 
-    if model is None and not store_exists(collection):
-        raise UserError(f"collection {shown(collection)} is new; name its model with --model RUN")
     report = partial(_print_report, collection, json=json)
     with connected(ray) as cluster:
         spread = None if cluster is None else partial(ClusterWorkers, cluster, device=device)

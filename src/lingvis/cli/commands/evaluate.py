@@ -7,13 +7,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from lingvis.cli.options import DatasetWithFeatures, Device, Json, Langs, ModelFolder, Switch
+from lingvis.cli.options import Device, Json, Langs, Switch
 from lingvis.evaluation.protocols import PROTOCOLS
 
 
 def evaluate(
-    run: ModelFolder,
-    dataset: DatasetWithFeatures,
+    run: Annotated[
+        Path,
+        Parameter(help="The model folder; a single folder is the dataset, and lingvis-base is measured."),
+    ],
+    dataset: Annotated[Path | None, Parameter(help="The dataset folder, with features extracted.")] = None,
     /,
     *,
     split: str | None = None,
@@ -53,10 +56,12 @@ def evaluate(
     from lingvis.cli.output import print_json
     from lingvis.evaluation.report.table import print_report
     from lingvis.evaluation.run import evaluate as measure
+    from lingvis.pretrained import find_model
 
+    model, folder = (find_model(), run) if dataset is None else (run, dataset)
     report = measure(
-        [run, *(with_ or [])],
-        dataset,
+        [model, *(with_ or [])],
+        folder,
         protocol=protocol,
         split=split,
         languages=languages,

@@ -20,6 +20,7 @@ from lingvis.collection.writer.scan import ScannedFile, is_below, is_gone, scan_
 from lingvis.collection.writer.workers import IndexWorkers, LocalWorkers
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
+from lingvis.pretrained import from_reference
 from lingvis.progress import ProgressBar, note
 
 # Makes the workers for a collection with this header.
@@ -211,7 +212,7 @@ class Indexer:
                     self._captions.encode([(item, item.info.caption, item.info.lang) for item in items])
                 )
             store.replace_header(header)
-        elif not is_postgres(self._address) and not Path(stored.model).is_dir():
+        elif not is_postgres(self._address) and not from_reference(stored.model).is_dir():
             # On a server the path may be valid on other machines.
             store.replace_header(header)
         self._followed = True

