@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 from lingvis.data.class_names import read_concepts
 
+ROOT = Path(__file__).parents[2]
 CONCEPTS = read_concepts()
 CLASSES, GENERAL = CONCEPTS[:1000], CONCEPTS[1000:]
 
@@ -51,6 +54,39 @@ def test_every_general_concept_is_useful() -> None:
     for concept in GENERAL:
         assert len(concept.classes) >= 2, concept
         assert concept.classes == sorted(set(concept.classes)), concept
+
+
+def test_all_concepts_are_named_in_seven_languages() -> None:
+    for concept in CONCEPTS:
+        assert list(concept.names)[:7] == ["en", "de", "fr", "cs", "pt", "zh", "ar"], concept
+    assert CLASSES[96].names["de"] == ["Tukan"] and CLASSES[437].names["fr"] == ["phare"]
+    assert CLASSES[963].names["zh"] == ["比萨饼", "披萨"] and CLASSES[497].names["cs"] == ["kostel"]
+    [dog] = [concept for concept in GENERAL if concept.names["en"] == ["dog"]]
+    assert dog.names["ar"] == ["كلب"] and dog.names["ug"] == ["ئىت"] and dog.names["bo"] == ["ཁྱི"]
+
+
+SCRIPTS = {"zh": r"[一-鿿]", "ar": r"[ء-ي]", "ug": r"[ء-ي]", "bo": r"[ཀ-ྼ]", "mn": r"[ᠠ-ᡂ]"}
+
+
+def test_names_are_in_the_script_of_their_language() -> None:
+    for concept in CONCEPTS:
+        for language, names in concept.names.items():
+            script = SCRIPTS.get(language, r"[A-Za-z]")
+            assert all(re.search(script, name) for name in names), concept
+        assert not re.search(r"[ً-ْ]", " ".join(concept.names["ar"])), f"vowel marks: {concept}"
+
+
+def test_the_docs_show_the_recorded_agreement() -> None:
+    record = json.loads((ROOT / "results" / "class-names" / "agreement.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
+    assert record["general_concepts"] == len(GENERAL)
+    for language, counts in record["languages"].items():
+        for kind, concepts in (("classes", CLASSES), ("general", GENERAL)):
+            if "named" in counts[kind]:
+                assert counts[kind]["named"] == sum(language in concept.names for concept in concepts)
+            else:
+                row = next(line for line in page.splitlines() if line.startswith(f"| {language} | "))
+                assert f"| {counts[kind]['agree']} of {counts[kind]['found']} |" in row
 
 
 def test_names_are_plain_words() -> None:
