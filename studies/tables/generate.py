@@ -56,6 +56,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "retrieval": retrieval.retrieval,
     "gpo-start": retrieval.gpo_start,
     "trained-backbone": retrieval.trained_backbone,
+    "compact": retrieval.compact,
     "demo": retrieval.demo,
     "speed": speed.speed,
     "cpu-step": speed.cpu_step,
