@@ -30,6 +30,7 @@ STUDIES = {
         "which coefficient generator learns which pooling (VSE-infinity)", "studies.pooling.run"
     ),
     "sort": Study("GPO's packed sort against torch.sort", "studies.pooling.sort"),
+    "compact": Study("recall of shorter embeddings among many pictures", "studies.compact.run"),
     "ranks": Study("exact ranking by counting against a sorting loop", "studies.ranks"),
     "search": Study("search engines side by side, and a typed query end to end", "studies.search.run"),
     "hnsw": Study("recall and time of pgvector's index by its settings", "studies.search.hnsw"),

@@ -57,6 +57,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "retrieval": retrieval.retrieval,
     "gpo-start": retrieval.gpo_start,
     "trained-backbone": retrieval.trained_backbone,
+    "compact": retrieval.compact,
     "demo": retrieval.demo,
     "precision": precision_table,
     "speed": speed.speed,

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from lingvis.files import atomic_file
+from studies.compact.report import prefix_lines
 from studies.tables.results.ablations import LAMBDAS, val_average
 from studies.tables.results.label_places import place_labels
 from studies.tables.results.language_scores import LANGUAGES, TESTED, scores
@@ -134,6 +135,26 @@ def weights(results: Results, figure: Figure) -> None:
     _finish(axes, empty=not line)
 
 
+def compact(results: Results, figure: Figure) -> None:
+    """mR against the length of the embeddings, by number of distractors; the last record."""
+    axes = figure.add_subplot()
+    records = results.where("compact")
+    axes.set(xscale="log", xlabel="first values of the embeddings", ylabel="mR, mean of the languages")
+    for record in records[-1:]:
+        lines = prefix_lines(record)
+        for (count, line), colour, marker in zip(
+            lines.items(), (BLUE, ORANGE, GREEN, RED), "os^D", strict=False
+        ):
+            axes.plot(
+                *zip(*line, strict=True), color=colour, marker=marker, label=f"{count:,} pictures added"
+            )
+        axes.set_xticks([dim for dim, _ in lines[0]], [str(dim) for dim, _ in lines[0]])
+        axes.legend(frameon=False)
+        axes.set_title(f"{record['model']}, split {record['split']}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    _finish(axes, empty=not records)
+
+
 def _finish(axes: Axes, *, empty: bool) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="0.9", linewidth=0.8)
@@ -148,6 +169,7 @@ PLOTS: dict[str, tuple[Callable[[Results, Figure], None], tuple[float, float]]] 
     "parameters.png": (parameters, (8, 5)),
     "languages.png": (languages, (8, 3.6)),
     "lambda.png": (weights, (5.5, 3.4)),
+    "compact.png": (compact, (5.5, 3.4)),
 }
 
 

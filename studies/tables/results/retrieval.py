@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import statistics
 
+from studies.compact.report import compact_table
 from studies.tables.markdown import spread, table
 from studies.tables.results.records import Results
 
+MISSING = "Not measured yet."
 FLICKR = "flickr8k-ml"
+RECIPES = (
+    "vsepp",
+    "vsepp_finetuned",
+    "vse_infinity_grid",
+    "vse_infinity_grid_finetuned",
+    "vse_infinity_region",
+)
 RECALLS = [(side, f"R@{k}") for side in ("i2t", "t2i") for k in (1, 5, 10)]
 
 
 def retrieval(results: Results) -> str:
-    """English retrieval on flickr8k-ml: one row per recipe, means over seeds."""
+    """English retrieval on flickr8k-ml: one row per recipe that was trained, means over seeds."""
     rows = []
-    for name in ("vsepp", "vse_infinity_grid", "vse_infinity_region"):
+    for name in RECIPES:
         runs = results.seeds(FLICKR, name)
+        if not runs:
+            continue
         tests = [run["test"]["languages"]["en"] for run in runs]
         recalls = [f"{statistics.mean([test[side][key] for test in tests]):.1f}" for side, key in RECALLS]
         millions = f"{runs[0]['parameters']['total'] / 1e6:.1f} M"
@@ -77,6 +88,18 @@ def demo(results: Results) -> str:
     took = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in report["seconds"].items())
     head = table(["language", *(f"{side} {key}" for side, key in RECALLS), "mR"], rows)
     return f"{head}\n\nMean mR {report['A']:.1f}; chance is {chance:.1f}. On {report['hardware']['cores']} cores: {took}."
+
+
+def compact(results: Results) -> str:
+    """Recall by length of the embeddings and number of distractors, one table per model and split."""
+    records = results.where("compact")
+    if not records:
+        return MISSING
+    return "\n\n".join(
+        f"**{record['model']}**, {record['dataset']}, split {record['split']}, mean of "
+        f"{len(record['rows'][0]['mR'])} languages:\n\n{compact_table(record)}"
+        for record in records
+    )
 
 
 def trained_backbone(results: Results) -> str:

@@ -1,0 +1,1 @@
+"""Shorter embeddings, and many pictures that are no answer."""
