@@ -27,6 +27,7 @@ PROVIDED = (
     "objective",
     "word_dim",
     "total_steps",
+    "start_run",
 )
 
 

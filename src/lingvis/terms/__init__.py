@@ -6,6 +6,7 @@ from lingvis.registry import import_parts
 from lingvis.terms.base import TERMS, Columns, Origin, Rereading, Step, Term, Views
 from lingvis.terms.distillation import Distillation
 from lingvis.terms.domain_adversaries import DomainAdversaries
+from lingvis.terms.imitation import TeacherDistance, TeacherMatching
 from lingvis.terms.language_adversary import LanguageAdversary
 from lingvis.terms.masked_cross_language import MaskedCrossLanguage, hide_words
 from lingvis.terms.matching import Matching
@@ -23,6 +24,8 @@ __all__ = [
     "Rereading",
     "SentencePairs",
     "Step",
+    "TeacherDistance",
+    "TeacherMatching",
     "Term",
     "Views",
     "hide_words",

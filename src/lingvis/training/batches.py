@@ -15,6 +15,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.training.pixels import AugmentedPixels
 from lingvis.training.sampling import SentenceTable
 from lingvis.training.sources import Sentences
+from lingvis.training.text_teachers import SentenceTargets
 
 # Pictures per batch are rounded up to this multiple, so that batches have few different shapes.
 IMAGE_MULTIPLE = 16
@@ -25,7 +26,7 @@ class Batch:
     """The sentences of a step by number, [T], and each of their pictures once, [I].
 
     Pictures are filled up to a round number with repetitions, which are nobody's positives. positives bool [I, T],
-    groups and langs int64 [T]: on the device. pair_values: see Step.
+    groups and langs int64 [T]: on the device. pair_values, targets: see Step.
     """
 
     rows: Ints
@@ -35,14 +36,27 @@ class Batch:
     groups: Tensor
     langs: Tensor
     pair_values: dict[str, Tensor]
+    targets: Tensor | None
 
 
 class Batches:
-    """All sentences, tokenised, and all pictures of a run, on the device."""
+    """All sentences, tokenised, and all pictures of a run, on the device.
+
+    targets: the teacher's embeddings of the sentences, if the run has a teacher. pictured: whether a term compares
+    pictures; otherwise batches have none.
+    """
 
     def __init__(
-        self, sentences: Sentences, captions: TokenBank, pictures: FeatureTable | AugmentedPixels
+        self,
+        sentences: Sentences,
+        captions: TokenBank,
+        pictures: FeatureTable | AugmentedPixels,
+        *,
+        targets: SentenceTargets | None,
+        pictured: bool,
     ) -> None:
+        self._targets = targets
+        self._pictured = pictured
         self.captions = captions
         self.pictures = pictures
         self.device = pictures.device
@@ -57,7 +71,7 @@ class Batches:
         """Return the batch of these sentence numbers, grouped by language and origin."""
         table = self.table
         columns = Columns(table.groups[rows], table.langs[rows], table.origin[rows])
-        images = np.unique(columns.groups[columns.origin != Origin.TEXT_ONLY])
+        images = np.unique(columns.groups[(columns.origin != Origin.TEXT_ONLY) & self._pictured])
         count = len(images)
         images = np.concatenate([images, np.repeat(images[:1], -count % IMAGE_MULTIPLE)])
         matches = images[:, None] == columns.groups
@@ -73,6 +87,7 @@ class Batches:
             self._to_device(columns.groups),
             self._to_device(columns.langs),
             {values.name: values.values(images, rows) for values in self._pair_values},
+            None if self._targets is None else self._targets.of(rows),
         )
 
     def _to_device(self, values: Ints | Bools) -> Tensor:

@@ -98,19 +98,20 @@ class RetrievalTask(Task):
             similarity=self.model.similarity,
             reread=reread,
             pair_values=batch.pair_values,
+            targets=batch.targets,
         )
 
     def _encode_once(self, batch: Batch) -> tuple[Tensor, ...]:
         """Embeddings of pictures [I, D] and sentences [T, D] and word averages [T, W], with CUDA graphs if enabled."""
         captions, pictures = self._batches.captions, self._batches.pictures
-        size = pictures.rows.longest(batch.images, multiple=SIZE_MULTIPLE)
+        size = pictures.rows.longest(batch.images, multiple=SIZE_MULTIPLE) if len(batch.images) else 0
         length = captions.rows.longest(batch.rows, multiple=LENGTH_MULTIPLE)
         words = captions.words(batch.rows, multiple=WORD_MULTIPLE)
         runs = captions.runs(batch.rows)
 
         def encode(caption_rows: Tensor, image_rows: Tensor, word_places: Tensor) -> tuple[Tensor, ...]:
             with self._autocast():
-                image_emb = self.model.encode_images(pictures.gather(image_rows, size))
+                image_emb = self._encode_images(image_rows, size)
                 texts = captions.gather(caption_rows, length, runs=runs, words=word_places)
                 text_emb, reading = self.model.encode_with_states(self.model.text.augment(texts))
             return image_emb, text_emb, reading.average
@@ -129,10 +130,19 @@ class RetrievalTask(Task):
         )
         return self._graphs(shape, encode, inputs)
 
+    def _encode_images(self, rows: Tensor, size: int) -> Tensor:
+        """Embeddings of pictures by number, [I, D]; no term of a task without pictures looks at them."""
+        if not len(rows):
+            return torch.zeros(0, self.model.image.dim, device=rows.device)
+        return self.model.encode_images(self._batches.pictures.gather(rows, size))
+
     def _encode_to_reread(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Callable[[float], Rereading]]:
         """The same, and a function that encodes the augmented sentences again with words hidden (SMALR, Sec. 3.2)."""
         with self._autocast():
-            image_emb = self.model.encode_images(self._batches.pictures.batch(batch.images))
+            pictures = self._batches.pictures
+            image_rows = torch.from_numpy(batch.images).to(pictures.device, non_blocking=True)
+            size = pictures.rows.longest(batch.images) if len(batch.images) else 0
+            image_emb = self._encode_images(image_rows, size)
             texts = self.model.text.augment(self._batches.captions.batch(batch.rows))
             text_emb, whole = self.model.encode_with_states(texts)
 
