@@ -9,7 +9,13 @@ from torch import Tensor
 
 from lingvis.errors import UserError, choices
 from lingvis.features.backbones.contract import BACKBONES
-from lingvis.features.backbones.external import load_external, measure_dims, square_preprocessing, suggest
+from lingvis.features.backbones.external import (
+    load_external,
+    measure_dims,
+    no_drop_path,
+    square_preprocessing,
+    suggest,
+)
 from lingvis.features.preprocessing import Fit, Preprocessing
 
 FITS: dict[str, Fit] = {"shortest": "crop", "squash": "squash"}
@@ -22,10 +28,20 @@ class OpenClipBackbone:
     """A CLIP image tower: cells are the map of its last layer, the global vector is the embedding shared with text."""
 
     def __init__(
-        self, network: str, *, device: torch.device, pretrained: bool = True, trainable: bool = False
+        self,
+        network: str,
+        *,
+        device: torch.device,
+        pretrained: bool = True,
+        trainable: bool = False,
+        drop_path: float = 0.0,
     ) -> None:
         self.name, self.device = f"open_clip:{network}", device
+        if drop_path:
+            raise no_drop_path(self.name, drop_path)
         self.network: Any = load_clip(network, pretrained=pretrained).visual.to(device)
+        if not trainable:
+            self.network.requires_grad_(False)
         self.network.output_tokens = False  # otherwise CoCa's tower also returns its tokens
         self.preprocessing = _preprocessing(self.network.preprocess_cfg, self.name)
         self.dim, self.pooled_dim = measure_dims(self)
@@ -51,7 +67,7 @@ class OpenClipBackbone:
 
 
 def load_clip(network: str, *, pretrained: bool) -> Any:
-    """Both towers of ARCH/PRETRAINED in evaluation mode, without gradients."""
+    """Both towers of ARCH/PRETRAINED in evaluation mode."""
     open_clip = load_external("open_clip", extra="open_clip")
     arch, _, tag = network.partition("/")
     if arch not in open_clip.list_models():
@@ -69,7 +85,7 @@ def load_clip(network: str, *, pretrained: bool) -> Any:
         raise UserError(
             f"open_clip cannot load {network!r}: {error}; check the connection and the free space"
         ) from error
-    return model.eval().requires_grad_(False)
+    return model.eval()
 
 
 def load_tokenizer(network: str) -> Any:
