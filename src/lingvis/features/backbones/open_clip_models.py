@@ -1,7 +1,8 @@
-"""The image side of any open_clip model: `open_clip:ViT-B-32/laion2b_s34b_b79k`."""
+"""The image side of any open_clip model: `open_clip:ViT-B-32/laion2b_s34b_b79k`, `open_clip:ViT-B-32/own.pt`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -73,8 +74,10 @@ def load_clip(network: str, *, pretrained: bool) -> Any:
     if arch not in open_clip.list_models():
         raise UserError(f"open_clip has no architecture {arch!r}{suggest(arch, open_clip.list_models())}")
     tags = open_clip.list_pretrained_tags_by_model(arch)
-    if pretrained and tag not in tags:
-        raise UserError(f"open_clip has no weights {tag!r} for {arch}; choose one of: {choices(tags)}")
+    if pretrained and tag not in tags and not Path(tag).is_file():
+        raise UserError(
+            f"open_clip has no weights {tag!r} for {arch}; choose one of: {choices(tags)}, or name a file of weights"
+        )
     # The weights declare the activation they were trained with; open_clip itself only warns about a mismatch.
     quick_gelu = bool(open_clip.get_pretrained_cfg(arch, tag).get("quick_gelu", False))
     try:
