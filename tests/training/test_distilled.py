@@ -184,6 +184,9 @@ def test_a_dataset_without_training_pictures_is_enough(
     overrides = student_of(teacher)
     trained = train("distilled_text", folder, tmp_path / "run", overrides=overrides, device="cpu")
     assert mean_ranks(trained.path, folder)["de"] < 6  # of 18 pictures
+    overrides = student_of(teacher, 'training.sampling={name="images",text_only=1.0}')
+    with pytest.raises(UserError, match=r"and none has a caption; set training\.sampling\.name = meanings"):
+        train("distilled_text", folder, tmp_path / "images", overrides=overrides, device="cpu")
 
 
 def test_pictures_join_where_a_term_compares_them(translations: Path, teacher: Path, tmp_path: Path) -> None:
@@ -238,7 +241,7 @@ def test_the_vectors_of_a_finished_tower_stay_as_they_are(translations: Path, tm
         (["teacher.name=nobody"], "unknown teacher 'nobody'; choose one of: none, open_clip, start"),
         (["teacher.name=none"], "terms.distance imitates a teacher, but teacher.name is none"),
         (["start.parts=[]"], 'copy its image side with start.parts=["image"]'),
-        (["start.run="], "but start.run names none"),
+        (["start.run="], "but start.run names none; name the teacher's model folder: start.run=FOLDER"),
         (["start.run=nowhere"], "no model folder at nowhere"),
         (["text.head.dim=20"], "image.encoder.dim is 24 but text.encoder.dim (or text.head.dim) is 20"),
         (['image.pooling={name="mean"}'], "differs from this recipe; add: 'image.pooling={name=\"gpo\"}'"),
