@@ -23,6 +23,7 @@ STUDIES = {
         "add a language later, against learning it jointly", "studies.transfer.add_language"
     ),
     "dictionaries": Study("words that a folder of dictionaries translates", "studies.transfer.dictionaries"),
+    "distilled-text": Study("a student that gives a model more languages", "studies.distilled_text"),
     "sparse": Study("recall against the number of annotated pairs (A3VSE)", "studies.sparse.run"),
     "suggest": Study("suggested pictures to annotate against random ones", "studies.sparse.suggest"),
     "ideal-regions": Study("the regions an ideal detector would report", "studies.sparse.ideal_regions"),

@@ -49,6 +49,7 @@ SLOW = (
     "studies",
     "test_docs.py",
     "test_untrusted.py",
+    "training/test_distilled",
     "training/test_graphs.py",
     "training/test_live.py",
     "training/test_one_language.py",

@@ -78,6 +78,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "alignment": transfer.alignment,
     "transfer": transfer.transfer,
     "new-language": transfer.new_language,
+    "distilled-text": transfer.distilled_text,
     "sparse": sparse.sparse,
     "sparse-short": sparse.sparse_short,
     "sparse-gap": sparse.sparse_gap,

@@ -96,9 +96,9 @@ def test_dropout_acts_in_training_only(name: str) -> None:
 
 def test_padding_does_not_change_what_an_encoder_learns_from() -> None:
     for entry in IMAGE_ENCODERS:
-        options = OPTIONS[entry.name]
+        options = {} if entry.name == "none" else {"dim": 5, **OPTIONS[entry.name]}
         torch.manual_seed(0)
-        encoder = entry.factory(input_dim=8, dim=5, **options)
+        encoder = entry.factory(input_dim=8, **options)
         tokens = ragged()
         other = Tokens(tokens.values.masked_fill(~tokens.mask.unsqueeze(-1), 1e3), tokens.mask)
         torch.testing.assert_close(encoder(tokens).values[tokens.mask], encoder(other).values[tokens.mask])

@@ -133,7 +133,8 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
         tokens = torch.arange(tokenizer.vocabulary.size) % 3
         start["assignment"] = Assignment(tokens, torch.randn(3, recipe.text.words.options["dim"]))
     pixels = recipe.image.backbone.name == "trained"
-    dim = 3 * 64 * 64 if pixels else 16
+    kept = recipe.image.encoder.name == "none"  # stored vectors are embeddings
+    dim = 3 * 64 * 64 if pixels else recipe.text.head.options["dim"] if kept else 16
     model = build_model(
         recipe,
         seed=recipe.training.seed,
@@ -153,7 +154,7 @@ def test_every_recipe_builds_and_encodes_whatever_the_padding(name: str) -> None
         image_emb = model.encode_images(Tokens(values, mask))
         if not pixels:  # a picture has one row of pixels
             padded = Tokens(
-                torch.cat([values, torch.randn(3, 2, 16)], 1),
+                torch.cat([values, torch.randn(3, 2, dim)], 1),
                 torch.cat([mask, torch.zeros(3, 2, dtype=torch.bool)], 1),
             )
             encoded = model.encode_images(padded)

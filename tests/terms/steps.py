@@ -28,6 +28,7 @@ def make_step(
     clock: Clock = Clock(step=5),  # noqa: B008
     reread: Callable[[float], Rereading] = no_rereading,
     teacher_scores: Tensor | None = None,
+    targets: Tensor | None = None,
 ) -> Step:
     """Sentences [T, D] about pictures `groups`; picture n is row n of image_emb. Scores are inner products."""
     count = len(text_emb)
@@ -47,4 +48,5 @@ def make_step(
         similarity=lambda images, texts: images @ texts.T,
         reread=reread,
         pair_values={} if teacher_scores is None else {TEACHER_SCORES: teacher_scores},
+        targets=targets,
     )

@@ -124,6 +124,38 @@ def test_collections_bind_to_the_weights_of_the_backbone(
     assert image_fingerprint(model) != before
 
 
+def test_a_student_searches_the_collection_of_its_teacher(
+    trained: Path, drawings: Path, tmp_path: Path
+) -> None:
+    student = tmp_path / "student"
+    overrides = [
+        "data.features=efficientnet-lite0-pixels",
+        "data.text_only=false",
+        "training.epochs=1",
+        "training.batch_size=4",
+        "training.sampling.passes=1",
+        "text.words.buckets=500",
+        "text.head.dim=16",
+        "teacher.name=start",
+        "teacher.languages=['en']",
+        f"start.run={trained}",
+        'start.parts=["image"]',
+        'image.backbone={name="trained",network="efficientnet-lite0",drop_path=0.2,compiled=true,size=64}',
+        'image.encoder={name="residual_mlp",dim=16,hidden=512,dropout=0.3}',
+        'image.pooling={name="gpo"}',
+    ]
+    train("distilled_text", drawings, student, overrides=overrides, device="cpu")
+    Collection(tmp_path / "drawings.lv", model=trained, device="cpu").add([drawings / "images"])
+    collection = Collection(tmp_path / "drawings.lv", model=student, device="cpu")
+    hits = collection.search("rot Bild 3", lang="de", k=12)
+    expected = collection.model.encode_texts(["rot Bild 3"], "de")[0]
+    images = collection.model.encode_images([drawings / "images" / Path(hit.path).name for hit in hits])
+    np.testing.assert_allclose([hit.score for hit in hits], images @ expected, atol=2e-3)
+    assert len(hits) == 12
+    added = Collection(tmp_path / "drawings.lv", model=student, device="cpu").add([drawings / "images"])
+    assert (added.added, added.unchanged) == (0, 12)  # no picture is encoded again
+
+
 def test_a_killed_run_ends_as_if_it_had_not_been(
     drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

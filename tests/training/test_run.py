@@ -96,11 +96,13 @@ def overrides(recipe: str, tiny_bert: Path) -> list[str]:
 
 
 # Recipes that begin with a model of another language are trained in test_transfer.py, those with a backbone of their
-# own in test_live.py.
+# own in test_live.py, those with a teacher in test_distilled.py.
 ALONE = [
     name
     for name in recipe_names()
-    if not load_recipe(name).start.parts and load_recipe(name).image.backbone.name == "stored"
+    if not load_recipe(name).start.parts
+    and load_recipe(name).image.backbone.name == "stored"
+    and load_recipe(name).teacher.name == "none"
 ]
 
 

@@ -95,10 +95,10 @@ class TrainedBackbone(ImageBackbone):
         folder: Path | None = None,
     ) -> None:
         super().__init__()
-        backbone = load_trainable(network, pretrained=folder is None)
+        backbone = load_trainable(network, pretrained=folder is None, drop_path=drop_path)
         self._backbone, self._simplified = backbone, None
         self._compiled = compiled
-        self.network = backbone.network.requires_grad_(True)
+        self.network = backbone.network
         self.dim = backbone.dim
         self._stored = round((input_dim / 3) ** 0.5)
         if 3 * self._stored**2 != input_dim:
@@ -107,8 +107,9 @@ class TrainedBackbone(ImageBackbone):
                 "extract features of kind pixels and name them in data.features"
             )
         self._size, self._chunk, self._norms = size or self._stored, chunk, norms
-        _set_drop_path(self.network, drop_path)
         preprocessing = backbone.preprocessing
+        if folder is None and self._size != preprocessing.size:
+            _check_side(backbone, self._size)
         std = torch.tensor(preprocessing.std)
         self.register_buffer("scale", (1 / (255 * std)).view(3, 1, 1), persistent=False)
         self.register_buffer(
@@ -170,12 +171,14 @@ class TrainedBackbone(ImageBackbone):
         return cells(pixels)
 
 
-def _set_drop_path(network: nn.Module, share: float) -> None:
-    """Set the share of residual branches that an EfficientNet skips in training."""
-    settings = getattr(network, "_global_params", None)
-    if settings is not None:
-        network._global_params = settings._replace(drop_connect_rate=share)
-    elif share:
+@torch.no_grad()
+def _check_side(backbone: Backbone, side: int) -> None:
+    """Raise if a network takes only pictures of the size that it was trained with, as many transformers do."""
+    try:
+        backbone.cells(torch.zeros(1, 3, side, side))
+    except (AssertionError, RuntimeError, ValueError) as error:
+        size = backbone.preprocessing.size
         raise UserError(
-            f"image.backbone.drop_path is {share}, but {type(network).__name__} has none; set it to 0"
-        )
+            f"image.backbone.network {backbone.name} does not take pictures of {side} x {side} pixels "
+            f"({str(error).splitlines()[0]}); set image.backbone.size = {size}"
+        ) from error

@@ -27,6 +27,20 @@ class ImageEncoder(RecipePart, nn.Module, ABC):
 IMAGE_ENCODERS: Registry[type[ImageEncoder]] = Registry("image encoder")
 
 
+@IMAGE_ENCODERS.register(
+    "none", "the vectors as they are, for a tower that is already trained with text (CLIP)"
+)
+class NoImageEncoder(ImageEncoder):
+    """[B, L, input_dim] unchanged."""
+
+    def __init__(self, *, input_dim: Count) -> None:
+        super().__init__()
+        self.dim = input_dim
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        return tokens
+
+
 @IMAGE_ENCODERS.register("linear", "one linear layer (VSE++, VSE-infinity on grids)")
 class LinearImageEncoder(ImageEncoder):
     """Every vector through one linear layer: [B, L, input_dim] -> [B, L, dim]."""

@@ -13,7 +13,7 @@ from lingvis.recipes.schema import Recipe
 from lingvis.strict import explain
 
 # Sections that are parts or contain parts.
-PARTS = ("image", "text", "similarity", "pseudo", "terms", "pretraining")
+PARTS = ("image", "text", "similarity", "pseudo", "teacher", "terms", "pretraining")
 
 
 def parse_recipe(

@@ -190,6 +190,8 @@ class Recipe(ModelRecipe):
     start: StartSection = StartSection()
     pseudo: Part = Part(name="none")
     """Source of pseudo captions, for training pictures without human captions (A3VSE)."""
+    teacher: Part = Part(name="none")
+    """The trained text side whose sentence embeddings the terms teacher_distance and teacher_matching imitate."""
     terms: dict[str, TermPart]
     """Terms of the loss by name; their weighted sum is minimised."""
     pretraining: Part = Part(name="none")

@@ -7,6 +7,7 @@ from lingvis.terms.base import TERMS, ClassStep, Columns, Origin, Rereading, Ste
 from lingvis.terms.class_names import ClassNames, ClassScores
 from lingvis.terms.distillation import Distillation
 from lingvis.terms.domain_adversaries import DomainAdversaries
+from lingvis.terms.imitation import TeacherDistance, TeacherMatching
 from lingvis.terms.language_adversary import LanguageAdversary
 from lingvis.terms.masked_cross_language import MaskedCrossLanguage, hide_words
 from lingvis.terms.matching import Matching
@@ -27,6 +28,8 @@ __all__ = [
     "Rereading",
     "SentencePairs",
     "Step",
+    "TeacherDistance",
+    "TeacherMatching",
     "Term",
     "Views",
     "hide_words",

@@ -96,7 +96,9 @@ class Step:
     image_emb float32 [I, D] and text_emb float32 [T, D]: prepared for `similarity`; word_average float32 [T, W]: mean
     word vectors; positives bool [I, T]; groups and langs int64 [T]: as in `columns`, on the device. reread(p): the same
     sentences with a share p of their words hidden, encoded once per p. pair_values: by name, values float32 [I, T] that
-    a source of sentences provides for the step, such as the scores of teachers. classes: None if the model has none.
+    a source of sentences provides for the step, such as the scores of teachers. targets float32 [T, D]: the embedding by
+    the recipe's teacher that each sentence should get, a unit vector, or zeros for a sentence without one; None without
+    a teacher. classes: None if the model has none.
     """
 
     image_emb: Tensor
@@ -110,6 +112,7 @@ class Step:
     similarity: Callable[[Tensor, Tensor], Tensor]
     reread: Callable[[float], Rereading]
     pair_values: Mapping[str, Tensor] = field(default_factory=dict)
+    targets: Tensor | None = None
     classes: ClassStep | None = None
 
     def __len__(self) -> int:
@@ -149,6 +152,7 @@ class Step:
             columns=self.columns[chosen],
             reread=_reread_part,
             pair_values={name: values[:, on_device] for name, values in self.pair_values.items()},
+            targets=None if self.targets is None else self.targets[on_device],
         )
 
 
@@ -160,9 +164,11 @@ class Term(nn.Module, RecipePart, ABC):
     """A part of the loss: a step -> a scalar, which the task weighs and adds up.
 
     compares_pictures: whether it compares pictures with sentences; other terms compare sentences only, or train judges.
+    imitates: whether it learns from the recipe's teacher, see Step.targets.
     """
 
     compares_pictures: ClassVar[bool] = False
+    imitates: ClassVar[bool] = False
 
     @classmethod
     def learns_from(cls, options: Mapping[str, Any]) -> tuple[Origin, ...]:

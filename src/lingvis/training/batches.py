@@ -15,6 +15,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.training.pixels import AugmentedPixels
 from lingvis.training.sampling import SentenceTable
 from lingvis.training.sources import Sentences
+from lingvis.training.text_teachers import SentenceTargets
 
 # Pictures per batch are rounded up to this multiple, so that batches have few different shapes.
 IMAGE_MULTIPLE = 16
@@ -35,7 +36,7 @@ class Batch:
     """The sentences of a step by number, [T], and each of their pictures once, [I].
 
     Pictures are filled up to a round number with repetitions, which are nobody's positives. positives bool [I, T],
-    groups and langs int64 [T]: on the device. pair_values: see Step.
+    groups and langs int64 [T]: on the device. pair_values, targets: see Step.
     """
 
     rows: Ints
@@ -45,15 +46,28 @@ class Batch:
     groups: Tensor
     langs: Tensor
     pair_values: dict[str, Tensor]
+    targets: Tensor | None
     classes: ClassBatch | None
 
 
 class Batches:
-    """All sentences, tokenised, and all pictures of a run, on the device."""
+    """All sentences, tokenised, and all pictures of a run, on the device.
+
+    targets: the teacher's embeddings of the sentences, if the run has a teacher. pictured: whether a term compares
+    pictures; otherwise batches have none.
+    """
 
     def __init__(
-        self, sentences: Sentences, captions: TokenBank, pictures: FeatureTable | AugmentedPixels
+        self,
+        sentences: Sentences,
+        captions: TokenBank,
+        pictures: FeatureTable | AugmentedPixels,
+        *,
+        targets: SentenceTargets | None,
+        pictured: bool,
     ) -> None:
+        self._targets = targets
+        self._pictured = pictured
         self.captions = captions
         self.pictures = pictures
         self.device = pictures.device
@@ -69,7 +83,8 @@ class Batches:
         """Return the batch of these sentence numbers, grouped by language and origin."""
         table = self.table
         columns = Columns(table.groups[rows], table.langs[rows], table.origin[rows])
-        images = np.unique(columns.groups[np.isin(columns.origin, WITH_PICTURE)])
+        pictured = np.isin(columns.origin, WITH_PICTURE) & self._pictured
+        images = np.unique(columns.groups[pictured])
         count = len(images)
         images = np.concatenate([images, np.repeat(images[:1], -count % IMAGE_MULTIPLE)])
         matches = images[:, None] == columns.groups
@@ -85,6 +100,7 @@ class Batches:
             self._to_device(columns.groups),
             self._to_device(columns.langs),
             {values.name: values.values(images, rows) for values in self._pair_values},
+            None if self._targets is None else self._targets.of(rows),
             self._cut_classes(rows, columns),
         )
 

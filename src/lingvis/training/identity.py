@@ -43,9 +43,15 @@ def _start(recipe: Recipe, *, fitted: bool) -> list[str]:
     if not recipe.start.run:
         if recipe.start.parts or fitted:
             copied = ", ".join(recipe.start.parts) or "the words that text.words.map leads to"
+            teacher = recipe.teacher.name == "start"
+            advice = (
+                "name the teacher's model folder:"
+                if teacher
+                else "train one with recipe translator_fs and add"
+            )
             raise UserError(
                 f"recipe {recipe.name} takes {copied} from another model, but start.run names none; "
-                "train one with recipe translator_fs and add start.run=FOLDER"
+                f"{advice} start.run=FOLDER"
             )
         return []
     digests = model_digests(Path(recipe.start.run))

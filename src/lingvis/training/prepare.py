@@ -20,6 +20,7 @@ from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CHECKPOINT
 from lingvis.recipes.schema import Recipe
+from lingvis.terms import TERMS
 from lingvis.text.bank import TokenBank
 from lingvis.training.batches import Batches
 from lingvis.training.build import build_pretraining, build_sampler, build_terms
@@ -28,9 +29,10 @@ from lingvis.training.pretraining import PretrainingData
 from lingvis.training.sampling import ClassSampler, PseudoSampler, Sampler
 from lingvis.training.sources import PSEUDO_SOURCES
 from lingvis.training.sources.collect import collect_sentences
-from lingvis.training.start.model import fit_translator, open_source, take_parts
+from lingvis.training.start.model import check_dims, fit_translator, open_source, take_parts
 from lingvis.training.start.words import kept_assignment, stored_vectors, vocabulary_sentences, words_start
 from lingvis.training.task import RetrievalTask
+from lingvis.training.text_teachers import TEXT_TEACHERS, NoTeacher, TextTeacher, find_targets
 
 PICTURES_AT_ONCE = 256
 
@@ -56,8 +58,12 @@ def prepare(
     bank = TokenBank(
         tokenizer=tokenizer, texts=sentences.texts, langs=sentences.langs, languages=languages, device=device
     )
+    pictured = any(term.weight and TERMS.get(term.name).compares_pictures for term in recipe.terms.values())
     table = FeatureTable(
-        values=store.values, offsets=store.offsets, rows=store.index(sentences.images), device=device
+        values=store.values,
+        offsets=store.offsets,
+        rows=store.index(sentences.images if pictured else []),
+        device=device,
     )
     pixels: PixelAugment = make_part(PIXEL_AUGMENTS, recipe.image.pixels)
     pictures = (
@@ -65,7 +71,9 @@ def prepare(
         if isinstance(pixels, KeepPixels)
         else AugmentedPixels(table, pixels, may_be_mirrored(sentences))
     )
-    batches = Batches(sentences, bank, pictures)
+    teacher: TextTeacher = make_part(TEXT_TEACHERS, recipe.teacher, start_run=recipe.start.run)
+    targets = None if isinstance(teacher, NoTeacher) else find_targets(teacher, sentences, device)
+    batches = Batches(sentences, bank, pictures, targets=targets, pictured=pictured)
     data = PretrainingData(
         bank=bank,
         vocabulary=tokenizer.vocabulary,
@@ -76,6 +84,9 @@ def prepare(
         device=device,
     )
     model = _start_model(recipe, dataset, store, data, languages, out)
+    check_dims(model, None if targets is None else targets.dim)
+    if not pictured:
+        model.image.requires_grad_(False)
     sampler = build_sampler(recipe, batches.table)
     if recipe.pseudo.name != "none":
         sampler = PseudoSampler(

@@ -103,6 +103,7 @@ class RetrievalTask(Task):
             similarity=self.model.similarity,
             reread=reread,
             pair_values=batch.pair_values,
+            targets=batch.targets,
             classes=self._classes(batch, *seen) if seen else None,
         )
 
@@ -124,7 +125,7 @@ class RetrievalTask(Task):
         With classes also: embeddings of imagined pictures [K, D], and scores of classes [I, classes].
         """
         captions, pictures = self._batches.captions, self._batches.pictures
-        size = pictures.rows.longest(batch.images, multiple=SIZE_MULTIPLE)
+        size = pictures.rows.longest(batch.images, multiple=SIZE_MULTIPLE) if len(batch.images) else 0
         length = captions.rows.longest(batch.rows, multiple=LENGTH_MULTIPLE)
         words = captions.words(batch.rows, multiple=WORD_MULTIPLE)
         runs = captions.runs(batch.rows)
@@ -134,11 +135,11 @@ class RetrievalTask(Task):
             caption_rows: Tensor, image_rows: Tensor, word_places: Tensor, class_rows: Tensor
         ) -> tuple[Tensor, ...]:
             with self._autocast():
-                tokens = pictures.gather(image_rows, size)
                 if len(class_rows):
+                    tokens = pictures.gather(image_rows, size)
                     image_emb, *seen = self.model.encode_with_classes(tokens, class_rows)
                 else:
-                    image_emb, seen = self.model.encode_images(tokens), []
+                    image_emb, seen = self._encode_images(image_rows, size), []
                 texts = captions.gather(caption_rows, length, runs=runs, words=word_places)
                 text_emb, reading = self.model.encode_with_states(self.model.text.augment(texts))
             return image_emb, text_emb, reading.average, *seen
@@ -158,10 +159,19 @@ class RetrievalTask(Task):
         )
         return self._graphs(shape, encode, inputs)
 
+    def _encode_images(self, rows: Tensor, size: int) -> Tensor:
+        """Embeddings of pictures by number, [I, D]; no term of a task without pictures looks at them."""
+        if not len(rows):
+            return torch.zeros(0, self.model.image.dim, device=rows.device)
+        return self.model.encode_images(self._batches.pictures.gather(rows, size))
+
     def _encode_to_reread(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Callable[[float], Rereading]]:
         """The same, and a function that encodes the augmented sentences again with words hidden (SMALR, Sec. 3.2)."""
         with self._autocast():
-            image_emb = self.model.encode_images(self._batches.pictures.batch(batch.images))
+            pictures = self._batches.pictures
+            image_rows = torch.from_numpy(batch.images).to(pictures.device, non_blocking=True)
+            size = pictures.rows.longest(batch.images) if len(batch.images) else 0
+            image_emb = self._encode_images(image_rows, size)
             texts = self.model.text.augment(self._batches.captions.batch(batch.rows))
             text_emb, whole = self.model.encode_with_states(texts)
 

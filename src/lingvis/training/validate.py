@@ -19,10 +19,12 @@ from lingvis.text.words.mapped import FITTED
 from lingvis.training.pretraining import PRETRAINING
 from lingvis.training.sampling import SAMPLERS
 from lingvis.training.sources import PSEUDO_SOURCES
+from lingvis.training.text_teachers import TEXT_TEACHERS
 
 # The parts of training beside the terms of the loss, by their place in a recipe.
 TRAINING_PARTS: dict[str, Registry[Any]] = {
     "pseudo": PSEUDO_SOURCES,
+    "teacher": TEXT_TEACHERS,
     "pretraining": PRETRAINING,
     "training.sampling": SAMPLERS,
 }
@@ -99,14 +101,15 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
             "make them equal"
         )
     kinds = [(TERMS.get(term.name), term.options) for term in recipe.terms.values() if term.weight]
-    if not any(
+    if recipe.teacher.name == "none" and not any(
         kind.compares_pictures and Origin.HUMAN in kind.learns_from(options) for kind, options in kinds
     ):
         yield (
             "no term compares pictures with human captions; add "
             'terms.matching = { name = "matching", weight = 1.0, objective = ... }'
         )
-    if recipe.data.text_only and not recipe.training.sampling.options.get("text_only"):
+    sampling = recipe.training.sampling
+    if recipe.data.text_only and not SAMPLERS.get(sampling.name).draws_text_only(sampling.options):
         yield (
             "data.text_only is true, but no sentence without a picture is sampled; set training.sampling.name = images "
             "with text_only above 0, such as 0.5, or data.text_only = false"

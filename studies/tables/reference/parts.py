@@ -28,6 +28,7 @@ from lingvis.text.words.base import WORDS
 from lingvis.training.pretraining import PRETRAINING
 from lingvis.training.sampling import SAMPLERS
 from lingvis.training.sources import PSEUDO_SOURCES
+from lingvis.training.text_teachers import TEXT_TEACHERS
 from studies.tables.markdown import table
 from studies.tables.reference.licences import licence_table
 
@@ -46,6 +47,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "objective": OBJECTIVES,
     "term": TERMS,
     "pseudo": PSEUDO_SOURCES,
+    "teacher": TEXT_TEACHERS,
     "sampling": SAMPLERS,
     "pretraining": PRETRAINING,
 }

@@ -54,6 +54,23 @@ def transfer(results: Results) -> str:
     return "\n\n".join(parts) or PENDING
 
 
+def distilled_text(results: Results) -> str:
+    """mR of a teacher of few languages and of its student, by language."""
+    runs = results.where("distilled-text", study="distilled-text")
+    if not runs:
+        return PENDING
+    langs = list(dict.fromkeys(lang for run in runs for lang in run["student"]["mR"]))
+    rows = []
+    for run in runs:
+        for who in ("teacher", "student"):
+            model = run[who]
+            recipe = run["recipe"] if who == "student" else model["recipe"]
+            scores = [f"{model['mR'][lang]:.1f}" if lang in model["mR"] else "" for lang in langs]
+            label = f"{who} (`{recipe}`)"
+            rows.append([run["dataset"], label, f"{model['parameters']['text'] / 1e6:.1f}", *scores])
+    return table(["dataset", "model", "text side, million values", *langs], rows, left=2)
+
+
 def new_language(results: Results) -> str:
     """Languages that were added to a model, beside a model that learnt all together."""
     rows = []

@@ -48,7 +48,7 @@ class Backbone(Protocol):
 
 
 class TrainableBackbone(Backbone, Protocol):
-    """A backbone whose network can be trained as part of a model."""
+    """A backbone whose network can be trained as part of a model; its parameters that learn have requires_grad set."""
 
     network: nn.Module
     classifier: (
@@ -75,13 +75,30 @@ def load_backbone(
     return _load(name, device=choose_device(device), pretrained=pretrained, trainable=False, fetch=fetch)
 
 
-def load_trainable(name: str, *, pretrained: bool) -> TrainableBackbone:
-    """Build the backbone called `name` on the CPU, with its batch norms; its classifier is apart from the network."""
-    return _load(name, device=torch.device("cpu"), pretrained=pretrained, trainable=True)
+def load_trainable(name: str, *, pretrained: bool, drop_path: float = 0.0) -> TrainableBackbone:
+    """Build the backbone called `name` on the CPU, with its batch norms; its classifier is apart.
+
+    drop_path: the share of residual branches that are skipped in training, in the last block; earlier blocks skip fewer.
+    pretrained=False keeps random weights and fetches nothing at all.
+    """
+    return _load(
+        name,
+        device=torch.device("cpu"),
+        pretrained=pretrained,
+        trainable=True,
+        fetch=pretrained,
+        drop_path=drop_path,
+    )
 
 
 def _load(
-    name: str, *, device: torch.device, pretrained: bool, trainable: bool, fetch: bool = True
+    name: str,
+    *,
+    device: torch.device,
+    pretrained: bool,
+    trainable: bool,
+    fetch: bool,
+    drop_path: float = 0.0,
 ) -> TrainableBackbone:
     prefix, colon, rest = name.partition(":")
     family = next((entry for entry in BACKBONES if colon and entry.name.startswith(prefix + colon)), None)
@@ -90,5 +107,9 @@ def _load(
     factory = family.factory if family is not None else BACKBONES.get(name)
     with contextlib.nullcontext() if fetch or family is None else without_hub(name):
         return factory(
-            rest if family is not None else name, device=device, pretrained=pretrained, trainable=trainable
+            rest if family is not None else name,
+            device=device,
+            pretrained=pretrained,
+            trainable=trainable,
+            drop_path=drop_path,
         )

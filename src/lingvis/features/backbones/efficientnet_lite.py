@@ -26,7 +26,13 @@ class EfficientNetLite:
     dim = pooled_dim = 1280
 
     def __init__(
-        self, name: str, *, device: torch.device, pretrained: bool = True, trainable: bool = False
+        self,
+        name: str,
+        *,
+        device: torch.device,
+        pretrained: bool = True,
+        trainable: bool = False,
+        drop_path: float = 0.0,
     ) -> None:
         self.name, self.device = name, device
         # Pictures are squashed, not cropped, so that the cells cover everything that a caption may describe.
@@ -36,6 +42,8 @@ class EfficientNetLite:
         if trainable:
             self.classifier = network._fc
             del network._fc
+            network.requires_grad_(True)
+            network._global_params = network._global_params._replace(drop_connect_rate=drop_path)
         else:
             simplify(network)
         self.network: Any = network.to(device, memory_format=torch.channels_last)

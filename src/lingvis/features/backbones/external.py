@@ -44,7 +44,14 @@ def suggest(name: str, names: Sequence[str]) -> str:
     )
 
 
-@torch.inference_mode()
+def no_drop_path(name: str, share: float) -> UserError:
+    """The error about a network that has no residual branches to skip."""
+    return UserError(
+        f"image.backbone.drop_path is {share}, but {name} has no residual branches to skip; set it to 0"
+    )
+
+
+@torch.no_grad()  # not inference mode: a network may keep tensors of its first call, and train with them later
 def measure_dims(backbone: _Network) -> tuple[int, int]:
     """The sizes of a cell's vector and of the global vector, measured on a blank picture: no library states both."""
     size = backbone.preprocessing.size

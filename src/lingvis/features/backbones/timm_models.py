@@ -13,6 +13,7 @@ from lingvis.features.backbones.external import (
     as_map,
     load_external,
     measure_dims,
+    no_drop_path,
     square_preprocessing,
     suggest,
 )
@@ -26,21 +27,32 @@ class TimmBackbone:
     """A timm network: cells are its last feature map or tokens, the global vector comes from its pooling."""
 
     def __init__(
-        self, network: str, *, device: torch.device, pretrained: bool = True, trainable: bool = False
+        self,
+        network: str,
+        *,
+        device: torch.device,
+        pretrained: bool = True,
+        trainable: bool = False,
+        drop_path: float = 0.0,
     ) -> None:
         self.classifier: nn.Linear | None = None
         self.name, self.device = f"timm:{network}", device
         timm = load_external("timm", extra="timm")
         if not timm.is_model(network):
             raise UserError(f"timm has no network {network!r}{suggest(network, timm.list_models())}")
+        if drop_path and not _has_drop_path(timm, network):
+            raise no_drop_path(self.name, drop_path)
+        options = {"drop_path_rate": drop_path} if drop_path else {}
         try:
-            model = timm.create_model(network, pretrained=pretrained, num_classes=0)
+            model = timm.create_model(network, pretrained=pretrained, num_classes=0, **options)
         except Exception as error:  # many kinds of errors: no weights, no connection, no space
             raise UserError(
                 f"timm cannot load {network!r}: {error}; check the connection and the free space"
             ) from error
         self.preprocessing = _preprocessing(timm.data.resolve_model_data_config(model), self.name)
-        self.network: Any = model.eval().requires_grad_(False).to(device)
+        self.network: Any = model.eval().to(device)
+        if not trainable:
+            self.network.requires_grad_(False)
         self.dim, self.pooled_dim = measure_dims(self)
 
     def cells(self, pixels: Tensor) -> Tensor:
@@ -57,6 +69,16 @@ class TimmBackbone:
     def simplified(self) -> TimmBackbone:
         """The network is used as it is."""
         return self
+
+
+def _has_drop_path(timm: Any, network: str) -> bool:
+    """Whether a network skips residual branches when it is asked to; networks without any reject or ignore the option."""
+    try:
+        with torch.device("meta"):  # the shape alone, without memory for the weights
+            model = timm.create_model(network, num_classes=0, drop_path_rate=0.5)
+    except TypeError:
+        return False
+    return any(isinstance(part, timm.layers.DropPath) for part in model.modules())
 
 
 def _preprocessing(config: dict[str, Any], name: str) -> Preprocessing:

@@ -7,6 +7,7 @@ from lingvis.training.sampling.base import SAMPLERS, Sampler, SentenceTable
 from lingvis.training.sampling.captions import CaptionSampler
 from lingvis.training.sampling.classes import ClassSampler
 from lingvis.training.sampling.images import ImageSampler
+from lingvis.training.sampling.meanings import MeaningSampler
 from lingvis.training.sampling.pseudo import PseudoSampler
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "CaptionSampler",
     "ClassSampler",
     "ImageSampler",
+    "MeaningSampler",
     "PseudoSampler",
     "Sampler",
     "SentenceTable",

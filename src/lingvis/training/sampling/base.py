@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,11 @@ class Sampler(RecipePart, ABC):
 
     Batches depend only on the seed and the epoch, so that a resumed run repeats them.
     """
+
+    @classmethod
+    def draws_text_only(cls, options: Mapping[str, Any]) -> bool:
+        """Whether a sampler with these options draws sentences without a picture."""
+        return bool(options.get("text_only"))
 
     @abstractmethod
     def batch_count(self) -> int:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from lingvis.arrays import Bools, Ints
 from lingvis.bounds import Count, Positive, Share
+from lingvis.errors import UserError
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import AUTHORED, Origin
 from lingvis.training.sampling.base import SAMPLERS, Sampler, SentenceTable, by_language
@@ -52,6 +53,11 @@ class ImageSampler(Sampler):
         self._cells = SentenceCells(captions, captions.rows(*AUTHORED))
         described = captions.rows(Origin.HUMAN)
         self._images = np.unique(captions.groups[described])
+        if not len(self._images):
+            raise UserError(
+                "training.sampling images draws training pictures, and none has a caption; set "
+                "training.sampling.name = meanings, or add captions"
+            )
         self._texts = np.unique(captions.groups[captions.rows(Origin.TEXT_ONLY)])
         self._extra = min(round(text_only * batch_size), len(self._texts))
         counts = np.bincount(captions.langs[described], minlength=self._cells.count.shape[1])

@@ -27,7 +27,9 @@ def collect_sentences(
 ) -> Sentences:
     """Human captions, then text-only sentences, pseudo captions and names of classes; device: where teachers work."""
     annotated = _annotated_languages(recipe, languages)
-    captions = draw_captions(dataset.captions("train", annotated), recipe.data.captions, recipe.training.seed)
+    captions = draw_captions(
+        _human_captions(recipe, dataset, annotated), recipe.data.captions, recipe.training.seed
+    )
     split = _annotated_images(recipe, captions)
     described, undescribed = split.captions, list[str]()
     if recipe.pseudo.name != "none":
@@ -62,6 +64,16 @@ def collect_sentences(
         sentences = add_class_names(sentences, languages, recipe.training.seed)
     _check_languages(languages, sentences)
     return sentences
+
+
+def _human_captions(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> Captions:
+    """The training captions in these languages; with a teacher, text-only sentences may take their place."""
+    if recipe.teacher.name != "none" and recipe.data.text_only:
+        described = {lang for row in dataset.rows if row.split == "train" for lang in row.captions}
+        languages = [lang for lang in languages if lang in described]
+        if not languages:
+            return Captions([], [], [], np.zeros(0, np.int64))
+    return dataset.captions("train", languages)
 
 
 def _annotated_languages(recipe: Recipe, languages: Sequence[str]) -> Sequence[str]:

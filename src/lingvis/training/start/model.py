@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +18,7 @@ from lingvis.errors import UserError
 from lingvis.features.store import FeatureStore
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.embedder import Embedder
+from lingvis.model.folder import ModelConfig
 from lingvis.model.stored import check_features
 from lingvis.recipes.schema import Recipe
 from lingvis.text.alignment import induce_dictionary, parallel_words
@@ -33,7 +37,43 @@ def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
     source = Embedder.load(recipe.start.run, device="cpu")
     if any(part.split(".")[0] == "image" for part in recipe.start.parts):
         check_features(source, store)
+    if recipe.teacher.name == "start":
+        _check_image_section(recipe)
     return source
+
+
+def _check_image_section(recipe: Recipe) -> None:
+    """Raise unless the recipe has the image side of its teacher; augmentation may differ."""
+    image = ModelConfig.read(Path(recipe.start.run)).model.image.model_dump()
+    own = recipe.image.model_dump()
+    changes = [
+        f"image.{key}={_inline_table(part)}"
+        for key, part in image.items()
+        if part != own[key] and key not in ("pixels", "augment")
+    ]
+    if changes:
+        raise UserError(
+            f"the image side of teacher {recipe.start.run} differs from this recipe; add: "
+            f"{' '.join(shlex.quote(change) for change in changes)}"
+        )
+
+
+def _inline_table(part: Mapping[str, Any]) -> str:
+    """A part as it is written in an override."""
+    return f"{{{', '.join(f'{key}={json.dumps(value)}' for key, value in part.items())}}}"
+
+
+def check_dims(model: DualEncoder, teacher: int | None) -> None:
+    """Raise unless pictures, sentences and the teacher's embeddings, if any, have equally many values."""
+    if not model.similarity.pooled:
+        return
+    sizes = {"pictures": model.image.dim, "teacher's embeddings": teacher}
+    for name, size in sizes.items():
+        if size is not None and size != model.text.head.dim:
+            raise UserError(
+                f"a sentence has {model.text.head.dim} values, but the {name} have {size}; set text.head.name=linear and "
+                f"text.head.dim={size}"
+            )
 
 
 def take_parts(model: DualEncoder, source: Embedder, parts: Sequence[str]) -> None:
@@ -42,7 +82,7 @@ def take_parts(model: DualEncoder, source: Embedder, parts: Sequence[str]) -> No
     copied: dict[str, Tensor] = {}
     for part in parts:
         targets, sources = _under(part, own_weights), _under(part, source_weights)
-        if not targets:
+        if not targets and part not in dict(model.named_modules()):  # a part may have no weights
             prefixes = sorted({".".join(name.split(".")[:2]) for name in own_weights})
             raise UserError(
                 f"start.parts names {part!r}, which no weight of this recipe has; parts are: {', '.join(prefixes)}"
