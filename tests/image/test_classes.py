@@ -1,4 +1,4 @@
-"""Heads and classes of the image side."""
+"""Classes of the image side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from lingvis.errors import UserError
 from lingvis.features.backbones import load_trainable
 from lingvis.features.backbones.efficientnet_lite import build
 from lingvis.image.classes import NamedClasses
-from lingvis.image.heads import LinearImageHead
 from lingvis.types import Tokens
 
 
@@ -17,8 +16,9 @@ def test_classes_are_those_of_the_whole_pretrained_classifier() -> None:
     torch.manual_seed(0)
     pixels = torch.rand(2, 3, 96, 96)
     backbone = load_trainable("efficientnet-lite0", pretrained=True)
+    backbone.network.eval()
     classes = NamedClasses(dim=8, classifier=backbone.classifier)
-    cells = backbone.network.eval().extract_features(pixels).flatten(2).transpose(1, 2)
+    cells = backbone.cells(pixels).flatten(2).transpose(1, 2)
     found = classes.scores(Tokens(cells, torch.ones(cells.shape[:2], dtype=torch.bool)))
     torch.testing.assert_close(
         found, build("efficientnet-lite0", pretrained=True)(pixels), rtol=1e-4, atol=1e-4
@@ -49,10 +49,3 @@ def test_vectors_of_classes_are_added_by_their_probabilities() -> None:
 def test_a_backbone_without_classes_is_rejected() -> None:
     with pytest.raises(UserError, match="needs a backbone with a classifier"):
         NamedClasses(dim=3, classifier=None)
-
-
-def test_a_linear_head_changes_the_length() -> None:
-    head = LinearImageHead(input_dim=4, dim=2)
-    pooled = torch.randn(3, 4)
-    assert head.dim == 2
-    torch.testing.assert_close(head(pooled), pooled @ head.linear.weight.T + head.linear.bias)

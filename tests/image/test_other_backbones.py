@@ -73,6 +73,7 @@ class SmallBackbone:
         trainable: bool = False,
         drop_path: float = 0.0,
     ) -> None:
+        self.classifier: nn.Linear | None = None
         self.name, self.device = f"small:{network}", device
         if drop_path and network == "patches":
             raise no_drop_path(self.name, drop_path)

@@ -282,7 +282,7 @@ def test_all_problems_of_a_recipe_are_reported_at_once() -> None:
         ("terms.matching.objective.schedule='sometimes'", "terms.matching.objective.schedule"),
         (
             "text.encoder.dim=512",
-            "image.encoder.dim (or image.head.dim) is 1024 but text.encoder.dim (or text.head.dim) is 512",
+            "image.encoder.dim is 1024 but text.encoder.dim (or text.head.dim) is 512",
         ),
         ("image.encoder.input_dim=5", "unknown key image.encoder.input_dim"),
         ("image.encoder.dim=-1", "image.encoder.dim"),

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from lingvis.errors import UserError
 from lingvis.similarity import SIMILARITIES, Cosine, Order
 
 
@@ -14,12 +15,49 @@ def sides() -> tuple[Tensor, Tensor]:
 
 def test_cosine_equals_a_naive_loop() -> None:
     images, texts = sides()
-    measure = Cosine()
+    measure = Cosine(input_dim=5)
     scores = measure(measure.prepare_images(images), measure.prepare_texts(texts))
     for i, image in enumerate(images):
         for t, text in enumerate(texts):
             expected = float(image @ text) / (float(image.norm()) * float(text.norm()))
             assert float(scores[i, t]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_short_embeddings_keep_the_main_directions_of_pictures() -> None:
+    images, texts = sides()
+    measure = Cosine(input_dim=5, dim=3)
+    whole = measure.prepare_images(images)
+    assert measure.output_dim(5) == whole.shape[1] == 5  # the training sees whole vectors
+    measure.finish(lambda: whole)
+    assert measure.output_dim(5) == 3
+    # The main directions are the eigenvectors of the second moments, the largest eigenvalue first.
+    moments = sum(torch.outer(image.double(), image.double()) for image in whole)
+    values, vectors = torch.linalg.eigh(moments)
+    main = vectors[:, values.argsort(descending=True)[:3]].float()
+    for side in (images, texts):
+        expected = torch.stack([row @ main / (row @ main).norm() for row in side])
+        found = measure.prepare_texts(side)
+        torch.testing.assert_close(found.abs(), expected.abs(), atol=1e-5, rtol=1e-4)  # the sign is free
+        torch.testing.assert_close(found @ found.T, expected @ expected.T, atol=1e-5, rtol=1e-4)
+
+
+def test_short_embeddings_are_loaded_as_they_were_saved() -> None:
+    images, _ = sides()
+    measure, unfitted, loaded = (Cosine(input_dim=5, dim=3) for _ in range(3))
+    loaded.load_state_dict(unfitted.state_dict())
+    assert loaded.output_dim(5) == 5
+    measure.finish(lambda: measure.prepare_images(images))
+    loaded.load_state_dict(measure.state_dict())
+    assert loaded.output_dim(5) == 3
+    assert torch.equal(loaded.prepare_images(images), measure.prepare_images(images))
+
+
+def test_too_many_directions_are_rejected() -> None:
+    images, _ = sides()
+    with pytest.raises(UserError, match="choose at most 5"):
+        Cosine(input_dim=5, dim=6)
+    with pytest.raises(UserError, match="2 training pictures have only 2 directions"):
+        Cosine(input_dim=5, dim=3).finish(lambda: images[:2])
 
 
 @pytest.mark.parametrize("rows", [1, 3, 100])

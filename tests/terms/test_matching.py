@@ -111,19 +111,3 @@ def test_parts_of_a_step() -> None:
     with pytest.raises(ValueError, match="all of its sentences"):
         pseudo.reread(0.2)
     assert isinstance(pseudo.columns, Columns)
-
-
-def test_prefixes_are_measured_apart_and_averaged() -> None:
-    batch = step()
-    objective = Ranking(margin=MARGIN, schedule="all")
-    term = Matching(objective=objective, prefixes=[1, 3])
-    columns = [0, 1, 2, 4, 5]
-    expected = naive(batch.scores, columns)
-    for length in (1, 3):
-        images, texts = batch.image_emb[:, :length], batch.text_emb[:, :length]
-        scores = torch.zeros(5, 8)
-        for i in range(5):
-            for t in range(8):
-                scores[i, t] = images[i] @ texts[t] / (images[i].norm() * texts[t].norm())
-        expected += naive(scores, columns)
-    assert float(term(batch)) == pytest.approx(expected / 3, rel=1e-5)

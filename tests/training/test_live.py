@@ -38,10 +38,8 @@ SMALL = [
     "image.backbone.network=efficientnet-lite0",
     "image.backbone.size=64",
     "image.encoder.dim=16",
-    "image.head.dim=12",
     "text.encoder.dim=16",
-    "text.head.dim=12",
-    "terms.matching.prefixes=[4]",
+    "similarity.dim=6",
     "text.words.dim=8",
     "text.words.buckets=500",
 ]

@@ -13,7 +13,6 @@ from lingvis.image.augment import IMAGE_AUGMENTS
 from lingvis.image.backbones import IMAGE_BACKBONES
 from lingvis.image.classes import IMAGE_CLASSES
 from lingvis.image.encoders import IMAGE_ENCODERS
-from lingvis.image.heads import IMAGE_HEADS
 from lingvis.image.pixels import PIXEL_AUGMENTS
 from lingvis.model.dual_encoder import DualEncoder, ImageSide, TextSide
 from lingvis.pooling import POOLERS
@@ -36,7 +35,6 @@ MODEL_PARTS: dict[str, Registry[Any]] = {
     "image.augment": IMAGE_AUGMENTS,
     "image.encoder": IMAGE_ENCODERS,
     "image.pooling": POOLERS,
-    "image.head": IMAGE_HEADS,
     "image.classes": IMAGE_CLASSES,
     "text.tokenizer": TOKENIZERS,
     "text.augment": TEXT_AUGMENTS,
@@ -89,17 +87,14 @@ def build_model(
     text_pooling = make_part(POOLERS, text.pooling, dim=text_encoder.dim)
     width = text_pooling.output_dim(text_encoder.dim)
     text_head = make_part(TEXT_HEADS, text.head, input_dim=width, language_count=languages)
-    image_head = make_part(IMAGE_HEADS, image.head, input_dim=image_pooling.output_dim(image_encoder.dim))
+    image_dim = image_pooling.output_dim(image_encoder.dim)
     return DualEncoder(
         image=ImageSide(
             backbone=backbone,
             augment=make_part(IMAGE_AUGMENTS, image.augment),
             encoder=image_encoder,
             pooling=image_pooling,
-            head=image_head,
-            classes=make_part(
-                IMAGE_CLASSES, image.classes, dim=image_head.dim, classifier=backbone.classifier
-            ),
+            classes=make_part(IMAGE_CLASSES, image.classes, dim=image_dim, classifier=backbone.classifier),
         ),
         text=TextSide(
             augment=make_part(TEXT_AUGMENTS, text.augment, vocabulary=vocabulary),
@@ -109,7 +104,7 @@ def build_model(
             head=text_head,
             special=vocabulary.special,
         ),
-        similarity=make_part(SIMILARITIES, recipe.similarity),
+        similarity=make_part(SIMILARITIES, recipe.similarity, input_dim=image_dim),
     )
 
 

@@ -12,7 +12,6 @@ from lingvis.image.augment import ImageAugment
 from lingvis.image.backbones import ImageBackbone
 from lingvis.image.classes import ImageClasses
 from lingvis.image.encoders import ImageEncoder
-from lingvis.image.heads import ImageHead
 from lingvis.pooling import Pooler
 from lingvis.similarity import Similarity
 from lingvis.text.augment import TextAugment
@@ -32,17 +31,16 @@ class ImageSide(nn.Module):
         augment: ImageAugment,
         encoder: ImageEncoder,
         pooling: Pooler,
-        head: ImageHead,
         classes: ImageClasses,
     ) -> None:
         super().__init__()
         self.backbone, self.augment, self.encoder = backbone, augment, encoder
-        self.pooling, self.head, self.classes = pooling, head, classes
+        self.pooling, self.classes = pooling, classes
 
     @property
     def dim(self) -> int:
         """Length of a picture's vector."""
-        return self.head.dim
+        return self.pooling.output_dim(self.encoder.dim)
 
     def forward(self, tokens: Tokens) -> Tensor:
         return self.states(tokens).vectors
@@ -50,7 +48,7 @@ class ImageSide(nn.Module):
     def states(self, tokens: Tokens) -> ImageStates:
         """The vectors of pictures, and the scores of their classes."""
         cells: Tokens = self.backbone(tokens)
-        pooled: Tensor = self.head(self.pooling(self.encoder(self.augment(cells))))
+        pooled: Tensor = self.pooling(self.encoder(self.augment(cells)))
         scores = self.classes.scores(cells)
         return ImageStates(self.classes(pooled, scores), scores)
 
@@ -123,6 +121,11 @@ class DualEncoder(nn.Module):
         super().__init__()
         self.image, self.text, self.similarity = image, text, similarity
 
+    @property
+    def dim(self) -> int:
+        """Length of an embedding."""
+        return self.similarity.output_dim(self.image.dim)
+
     def encode_images(self, tokens: Tokens) -> Tensor:
         """[B, L, D] features -> embeddings to store and compare, float32 [B, dim].
 
@@ -167,7 +170,8 @@ class DualEncoder(nn.Module):
             side: sum(p.numel() for p in module.parameters())
             for side, module in (("image", self.image), ("text", self.text))
         }
-        counts["total"] = sum(p.numel() for p in self.parameters())
+        directions = sum(each.numel() for each in self.similarity.state_dict().values())
+        counts["total"] = sum(p.numel() for p in self.parameters()) + directions
         table = self.text.words.table_values
         words = sum(p.numel() for p in self.text.words.parameters()) if table else 0
         return {**counts, "test": counts["total"] - words, "table": table}
@@ -175,7 +179,8 @@ class DualEncoder(nn.Module):
     def image_fingerprint(self) -> str:
         """Hash of all weights and buffers that a picture's embedding depends on, without a frozen backbone."""
         digest = hashlib.sha256()
-        for name, tensor in sorted(self.image.state_dict().items()):
+        weights = {**self.image.state_dict(), **self.similarity.state_dict(prefix="similarity.")}
+        for name, tensor in sorted(weights.items()):
             digest.update(name.encode())
             digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()

@@ -114,7 +114,7 @@ class Embedder:
     @property
     def dim(self) -> int:
         """Length of an embedding."""
-        return self.model.image.dim
+        return self.model.dim
 
     @property
     def inner_product(self) -> bool:

@@ -79,7 +79,7 @@ class StartSection(_Section):
 
 
 class ImageSection(_Section):
-    """Stored values -> pixels -> backbone -> augment -> encoder -> pooling -> head -> classes."""
+    """Stored values -> pixels -> backbone -> augment -> encoder -> pooling -> classes."""
 
     pixels: Part = Part(name="none")
     """Augmentation of stored pixels in training."""
@@ -91,8 +91,6 @@ class ImageSection(_Section):
     """Stored vectors -> vectors of the joint space."""
     pooling: Part
     """The vectors of a picture -> one vector."""
-    head: Part = Part(name="none")
-    """The pooled vector -> the joint space."""
     classes: Part = Part(name="none")
     """Whether the classes of the pre-trained backbone are a part of the vector."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -20,6 +21,13 @@ class Similarity(RecipePart, nn.Module, ABC):
 
     indexable: ClassVar[bool]
     pooled: ClassVar[bool]
+
+    def output_dim(self, dim: int) -> int:
+        """Length of a prepared vector, from the length of the vectors of both sides."""
+        return dim
+
+    def finish(self, encode: Callable[[], Tensor]) -> None:
+        """Called once after the training; encode: returns the embeddings of the training pictures [pictures, dim]."""
 
     @abstractmethod
     def prepare_images(self, side: Any) -> Tensor:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -123,13 +122,6 @@ class Step:
     def scores(self) -> Tensor:
         """Score of every picture with every sentence, float32 [I, T]."""
         return self.similarity(self.image_emb, self.text_emb)
-
-    def prefix(self, length: int) -> Step:
-        """The same with the first `length` values of every embedding, scaled to unit length."""
-        image_emb, text_emb = (
-            F.normalize(emb[:, :length], dim=-1) for emb in (self.image_emb, self.text_emb)
-        )
-        return replace(self, image_emb=image_emb, text_emb=text_emb)
 
     def of(self, *origins: Origin) -> Step:
         """The same pictures with the sentences of these origins only."""

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lingvis.bounds import Count, Share
+from lingvis.bounds import Share
 from lingvis.objectives.base import Objective
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import AUTHORED, TERMS, Origin, Step, Term
@@ -23,9 +23,7 @@ class Matching(Term):
     of: the sentences to use, human captions or pseudo captions. languages_apart: negatives come from the same
     language (Burns et al. 2020, Eq. 3; the paper does not say whether languages are summed or
     averaged: with the mean, terms between sentences weigh so much that MULE and SMALR do not learn). hidden: the
-    share of words to hide first (SMALR, section 3.2: masked sentences enter the multimodal loss too). prefixes: the
-    value is the mean over the whole embeddings and their first N values, for each N, so that an embedding cut to N
-    values is useful (Kusupati et al. 2022, Eq. 1).
+    share of words to hide first (SMALR, section 3.2: masked sentences enter the multimodal loss too).
 
     A picture or a sentence without a positive is no negative either.
     """
@@ -39,14 +37,12 @@ class Matching(Term):
         of: Literal["human", "pseudo"] = "human",
         languages_apart: bool = False,
         hidden: Share = 0.0,
-        prefixes: list[Count] | None = None,
     ) -> None:
         super().__init__()
         self.objective = objective
         self.of = of
         self.languages_apart = languages_apart
         self.hidden = hidden
-        self.prefixes = prefixes or []
 
     @classmethod
     def learns_from(cls, options: Mapping[str, Any]) -> tuple[Origin, ...]:
@@ -64,11 +60,6 @@ class Matching(Term):
                     f"terms.{name} learns from pseudo captions, but pseudo.name is none; name their source, such as "
                     f"pseudo.name = detectors, or set terms.{name}.weight = 0"
                 )
-            if term.options.get("prefixes") and recipe.similarity.name != "cosine":
-                yield (
-                    f"terms.{name}.prefixes needs embeddings that may be cut, but similarity is "
-                    f"{recipe.similarity.name}; set similarity.name = cosine, or leave prefixes out"
-                )
             if term.options.get("hidden") and recipe.pseudo.name != "none":
                 yield (
                     f"terms.{name} hides words in every batch, which pseudo captions cannot join; set "
@@ -84,18 +75,14 @@ class Matching(Term):
         if self.hidden:
             step = replace(step, text_emb=step.reread(self.hidden).text_emb)
         part = self._sentences(step)
-        lengths = [part, *(part.prefix(length) for length in self.prefixes)]
-        return torch.stack([self._cost(each) for each in lengths]).mean()
-
-    def _cost(self, part: Step) -> Tensor:
         counts = self._counts(part)
         scores = part.scores.split(counts, dim=1)  # type: ignore[no-untyped-call]
         return _sum(
             [
-                self.objective(scores[place].masked_fill(~compared, -torch.inf), positives, part.clock)
+                self.objective(scores[place].masked_fill(~compared, -torch.inf), positives, step.clock)
                 for place, positives, compared in _compared(part, counts)
             ],
-            part,
+            step,
         )
 
     @torch.no_grad()

@@ -129,6 +129,11 @@ def _train(
     )
     run.embedder.model.load_state_dict(state.best, strict=True)
     run.embedder.model.eval()
+    whole = run.embedder.dim
+    pictures = opened.captions("train", run.embedder.languages).images
+    run.embedder.model.similarity.finish(lambda: torch.from_numpy(stored.encode(pictures)).to(device))
+    if run.embedder.dim != whole:
+        state.best_score = validate().score
     trained = sum(parameter.numel() for parameter in run.task.trained.values() if parameter.requires_grad)
     config = _finish(folder, recipe, opened, run.embedder, state, trained=trained)
     return TrainedModel(folder, config, run.embedder)

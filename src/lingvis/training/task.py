@@ -162,7 +162,7 @@ class RetrievalTask(Task):
     def _encode_images(self, rows: Tensor, size: int) -> Tensor:
         """Embeddings of pictures by number, [I, D]; no term of a task without pictures looks at them."""
         if not len(rows):
-            return torch.zeros(0, self.model.image.dim, device=rows.device)
+            return torch.zeros(0, self.model.dim, device=rows.device)
         return self.model.encode_images(self._batches.pictures.gather(rows, size))
 
     def _encode_to_reread(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Callable[[float], Rereading]]:

@@ -93,12 +93,11 @@ def _term_problems(place: str, values: Mapping[str, Any]) -> list[str]:
 
 def _section_problems(recipe: Recipe) -> Iterator[str]:
     """Values that are valid alone but do not fit together."""
-    image = recipe.image.head.options.get("dim") or recipe.image.encoder.options.get("dim")
+    image = recipe.image.encoder.options.get("dim")
     text = recipe.text.head.options.get("dim") or recipe.text.encoder.options.get("dim")
     if None not in (image, text) and image != text:
         yield (
-            f"image.encoder.dim (or image.head.dim) is {image} but text.encoder.dim (or text.head.dim) is {text}; "
-            "make them equal"
+            f"image.encoder.dim is {image} but text.encoder.dim (or text.head.dim) is {text}; make them equal"
         )
     kinds = [(TERMS.get(term.name), term.options) for term in recipe.terms.values() if term.weight]
     if recipe.teacher.name == "none" and not any(

@@ -67,13 +67,16 @@ def check_dims(model: DualEncoder, teacher: int | None) -> None:
     """Raise unless pictures, sentences and the teacher's embeddings, if any, have equally many values."""
     if not model.similarity.pooled:
         return
-    sizes = {"pictures": model.image.dim, "teacher's embeddings": teacher}
-    for name, size in sizes.items():
-        if size is not None and size != model.text.head.dim:
-            raise UserError(
-                f"a sentence has {model.text.head.dim} values, but the {name} have {size}; set text.head.name=linear and "
-                f"text.head.dim={size}"
-            )
+    if model.image.dim != model.text.head.dim:
+        raise UserError(
+            f"a sentence has {model.text.head.dim} values, but the pictures have {model.image.dim}; set "
+            f"text.head.name=linear and text.head.dim={model.image.dim}"
+        )
+    if teacher is not None and teacher != model.dim:
+        raise UserError(
+            f"the teacher's embeddings have {teacher} values, but those of the model have {model.dim}; give both the "
+            "same size, and take similarity.dim and the part similarity from a teacher with short embeddings"
+        )
 
 
 def take_parts(model: DualEncoder, source: Embedder, parts: Sequence[str]) -> None:
@@ -102,9 +105,7 @@ def take_parts(model: DualEncoder, source: Embedder, parts: Sequence[str]) -> No
                     f"{source.name}; give both the same sizes"
                 )
         copied |= sources
-    with torch.no_grad():
-        for name, tensor in copied.items():
-            own_weights[name].copy_(tensor)
+    model.load_state_dict(copied, strict=False)
 
 
 def _under(part: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
