@@ -16,6 +16,7 @@ SMALL = [
     "image.encoder.dim=64",
     "image.encoder.hidden=32",
     "text.encoder.dim=64",
+    "similarity.dim=0",
     "text.words.dim=32",
     "text.words.buckets=500",
 ]

@@ -45,7 +45,7 @@ class Cosine(Similarity):
 
     def finish(self, encode: Callable[[], Tensor]) -> None:
         """Fit the directions: those with the largest singular values, without centring, which scores do not have."""
-        if not self._short:
+        if not self._short or self._is_short:  # directions of another model stay
             return
         image_emb = encode().double()
         _, _, directions = torch.linalg.svd(image_emb, full_matrices=False)

@@ -130,7 +130,7 @@ def _train(
     run.embedder.model.load_state_dict(state.best, strict=True)
     run.embedder.model.eval()
     whole = run.embedder.dim
-    pictures = opened.captions("train", run.embedder.languages).images
+    pictures = [row.image for row in opened.rows if row.split == "train"]
     run.embedder.model.similarity.finish(lambda: torch.from_numpy(stored.encode(pictures)).to(device))
     if run.embedder.dim != whole:
         state.best_score = validate().score

@@ -43,14 +43,16 @@ def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
 
 
 def _check_image_section(recipe: Recipe) -> None:
-    """Raise unless the recipe has the image side of its teacher; augmentation may differ."""
-    image = ModelConfig.read(Path(recipe.start.run)).model.image.model_dump()
-    own = recipe.image.model_dump()
+    """Raise unless the recipe has the image side and the similarity of its teacher; augmentation may differ."""
+    teacher = ModelConfig.read(Path(recipe.start.run)).model
+    image, own = teacher.image.model_dump(), recipe.image.model_dump()
     changes = [
         f"image.{key}={_inline_table(part)}"
         for key, part in image.items()
         if part != own[key] and key not in ("pixels", "augment")
     ]
+    if teacher.similarity != recipe.similarity:
+        changes.append(f"similarity={_inline_table(teacher.similarity.model_dump())}")
     if changes:
         raise UserError(
             f"the image side of teacher {recipe.start.run} differs from this recipe; add: "
@@ -75,7 +77,7 @@ def check_dims(model: DualEncoder, teacher: int | None) -> None:
     if teacher is not None and teacher != model.dim:
         raise UserError(
             f"the teacher's embeddings have {teacher} values, but those of the model have {model.dim}; give both the "
-            "same size, and take similarity.dim and the part similarity from a teacher with short embeddings"
+            "same size; a teacher with short embeddings needs similarity among start.parts"
         )
 
 
