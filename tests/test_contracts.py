@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from lingvis.pooling import POOLERS, Pooler
 from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.similarity import SIMILARITIES, Similarity
-from lingvis.terms import TERMS, Origin, Rereading, Step, Views
+from lingvis.terms import TERMS, ClassStep, Origin, Rereading, Step, Views
+from lingvis.terms.class_names import ClassTerm
 from lingvis.text.augment import TEXT_AUGMENTS, TextAugment
 from lingvis.text.bank import TokenBank
 from lingvis.text.encoders import TEXT_ENCODERS, TextEncoder
@@ -163,7 +165,7 @@ def test_heads_give_one_vector_per_sentence(name: str) -> None:
 
 @names(SIMILARITIES)
 def test_similarities_score_every_pair(name: str) -> None:
-    similarity = SIMILARITIES.get(name)()
+    similarity = SIMILARITIES.get(name)(**({"input_dim": 4} if name == "cosine" else {}))
     images, texts = torch.randn(2, 4), torch.randn(3, 4)
     sides: tuple[Any, Any] = images, texts
     if not similarity.pooled:
@@ -211,6 +213,20 @@ def make_whole_step() -> tuple[Step, list[Tensor]]:
     return step, [image_emb, text_emb, average]
 
 
+def make_class_step() -> tuple[Step, list[Tensor]]:
+    """Two pictures, and three names of two classes; the third name is that of both."""
+    torch.manual_seed(0)
+    class_emb, text_emb, scores = torch.randn(2, 3), torch.randn(4, 3), torch.randn(2, 5)
+    leaves = [each.requires_grad_() for each in (class_emb, text_emb, scores)]
+    step = make_step(
+        text_emb, groups=[0, 8, 9, 9], origin=[Origin.HUMAN] + [Origin.CLASS] * 3, image_emb=torch.randn(2, 3)
+    )
+    positives = torch.tensor([[True, False, False], [False, True, True]])
+    named = positives | torch.tensor([False, False, True])
+    classes = ClassStep(class_emb, positives, named, scores, known=torch.randn(2, 5))
+    return replace(step, classes=classes), leaves
+
+
 def make_hidden_step() -> tuple[Step, list[Tensor]]:
     """The same human captions, whole and with words hidden."""
     torch.manual_seed(0)
@@ -233,6 +249,8 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
     "language_adversary": {"word_dim": WORD_DIM, "language_count": 2, "total_steps": 10},
     "masked_pairs": {"word_dim": WORD_DIM, "dim": 3, "language_count": 2},
     "distillation": {"temperature": 0.1},
+    "class_names": {"objective": TopTriplet(margin=5.0, hardest=2)},
+    "class_scores": {"temperature": 2.0},
     "teacher_matching": {"objective": TopTriplet(margin=5.0, hardest=2)},
     "domains": {
         "dim": 3,
@@ -247,7 +265,10 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
 @names(TERMS)
 def test_terms_are_a_number_that_the_model_learns_from(name: str) -> None:
     term = TERMS.get(name)(**TERM_OPTIONS.get(name, {}))
-    step, leaves = make_hidden_step() if term.rereads else make_whole_step()
+    if isinstance(term, ClassTerm):
+        step, leaves = make_class_step()
+    else:
+        step, leaves = make_hidden_step() if term.rereads else make_whole_step()
     cost = term(step)
     assert cost.shape == ()
     assert float(cost.detach()) > 0

@@ -1,4 +1,4 @@
-"""What a pre-trained backbone knows: its classes get names, and it keeps recognising them."""
+"""Terms of the classes that a pre-trained backbone recognises: they get names, and it keeps recognising them."""
 
 from __future__ import annotations
 
