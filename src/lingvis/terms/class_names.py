@@ -1,4 +1,4 @@
-"""What a pre-trained backbone knows: its classes get names, and it keeps recognising them."""
+"""Terms of the classes of a pre-trained backbone: they get names, and the backbone keeps recognising them."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from lingvis.image.augment import IMAGE_AUGMENTS
 from lingvis.image.backbones import IMAGE_BACKBONES
+from lingvis.image.classes import IMAGE_CLASSES
 from lingvis.image.encoders import IMAGE_ENCODERS
 from lingvis.image.pixels import PIXEL_AUGMENTS
 from lingvis.objectives import OBJECTIVES
@@ -37,6 +38,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "image-backbone": IMAGE_BACKBONES,
     "image-augment": IMAGE_AUGMENTS,
     "image-encoder": IMAGE_ENCODERS,
+    "image-classes": IMAGE_CLASSES,
     "pooling": POOLERS,
     "tokenizer": TOKENIZERS,
     "text-augment": TEXT_AUGMENTS,
