@@ -24,6 +24,8 @@ from studies.arguments import add_device, make_parser
 from studies.recipe_values import describe, keep_shipped, resolved, values_of
 from studies.records import RUNS, Record, agrees, append, find, origin
 
+SELECTION = "epoch of best mR on val"
+
 
 def one_run(args: argparse.Namespace, seed: int, folder: Path) -> Record:
     """Train one seed and return its numbers."""
@@ -113,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     "row": row,
                     "dataset": args.dataset.resolve().name,
                     "dataset_sha256": dataset_sha256,
-                    "selection": "epoch of best mR on val, then test once",
+                    "selection": SELECTION if args.validation_only else f"{SELECTION}, then test once",
                     **one_run(args, seed, folders / f"{row}-{seed}"),
                     **origin(),
                 }

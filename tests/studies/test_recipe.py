@@ -40,6 +40,7 @@ def test_every_seed_has_a_record_and_is_trained_once(
     (first,) = read(tmp_path / RUNS)
     assert (first["name"], first["row"], first["seed"], first["study"]) == ("row/0", "row", 0, "recipe")
     assert (first["recipe"], first["dataset"], first["test"]["split"]) == ("vsepp", "toy", "test")
+    assert first["selection"] == "epoch of best mR on val, then test once"
     assert first["overrides"]["training.batch_size"] == 8 and "training.seed" not in first["overrides"]
     values = values_of(first, tmp_path)
     assert (values["name"], values["training"]["epochs"], values["training"]["seed"]) == ("vsepp", 1, 0)
@@ -59,6 +60,13 @@ def test_every_seed_has_a_record_and_is_trained_once(
         main([*command, "training.epochs=2", "--seeds", "0"])
     assert ended.value.code == 2
     assert "record row/0 of" in capsys.readouterr().err
+
+
+def test_a_trial_for_validation_says_that_test_was_not_measured(dataset: Path, tmp_path: Path) -> None:
+    command = ["recipe", "vsepp", str(dataset), *SMALL, "--out", str(tmp_path), "--seeds", "0"]
+    main([*command, "--validation-only", "--device", "cpu"])
+    (record,) = read(tmp_path / RUNS)
+    assert record["selection"] == "epoch of best mR on val" and "test" not in record
 
 
 def test_suggested_pictures_are_compared_with_random_ones(

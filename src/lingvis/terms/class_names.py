@@ -1,4 +1,4 @@
-"""Terms of the classes that a pre-trained backbone recognises: they get names, and it keeps recognising them."""
+"""Terms of the classes of a pre-trained backbone: they get names, and the backbone keeps recognising them."""
 
 from __future__ import annotations
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 
 from studies.compact.report import compact_table
-from studies.tables.markdown import spread, table
+from studies.tables.markdown import millions, spread, table
 from studies.tables.results.records import Results
 
 MISSING = "Not measured yet."
@@ -18,6 +19,7 @@ RECIPES = (
     "vse_infinity_region",
 )
 RECALLS = [(side, f"R@{k}") for side in ("i2t", "t2i") for k in (1, 5, 10)]
+PHOTO_LANGUAGES = ("en", "de", "zh")
 
 
 def retrieval(results: Results) -> str:
@@ -29,8 +31,8 @@ def retrieval(results: Results) -> str:
             continue
         tests = [run["test"]["languages"]["en"] for run in runs]
         recalls = [f"{statistics.mean([test[side][key] for test in tests]):.1f}" for side, key in RECALLS]
-        millions = f"{runs[0]['parameters']['total'] / 1e6:.1f} M"
-        rows.append([f"`{name}`", *recalls, spread([test["rsum"] for test in tests]), millions])
+        size = f"{millions(runs[0]['parameters']['total'])} M"
+        rows.append([f"`{name}`", *recalls, spread([test["rsum"] for test in tests]), size])
     both = results.get(FLICKR, "ensemble-region-grid")
     english = both["languages"]["en"]
     recalls = [f"{english[side][key]:.1f}" for side, key in RECALLS]
@@ -39,7 +41,7 @@ def retrieval(results: Results) -> str:
             "region + grid, seed 0",
             *recalls,
             f"{english['rsum']:.1f}",
-            f"{both['parameters']['total'] / 1e6:.1f} M",
+            f"{millions(both['parameters']['total'])} M",
         ]
     )
     head = ["recipe", *(f"{side} {key}" for side, key in RECALLS), "rsum", "parameters"]
@@ -103,21 +105,30 @@ def compact(results: Results) -> str:
 
 
 def trained_backbone(results: Results) -> str:
-    """Validation scores of recipes with a trained backbone, by epoch, and the time of the network."""
-    runs = results.where("backbone", recipe="lingvis_live")
-    epochs = range(1, 1 + max(epoch for run in runs for epoch, _ in run["validation"]))
+    """Trials with a trained backbone: best score on val, recalls on free photographs, and times on the GPU."""
     rows = []
-    for run in runs:
-        scores = dict(run["validation"])
-        changes = ", ".join(
-            f"{key}={value}" for key, value in run["overrides"].items() if key.startswith("image.pixels")
-        )
-        shown = [f"{scores[epoch]:.1f}" if epoch in scores else "" for epoch in epochs]
-        rows.append([run["network"], changes, *shown])
-    head = ["network", "changes", *(f"epoch {epoch}" for epoch in epochs)]
-    step = results.get("backbone", "network-step")
-    times = "; ".join(f"{label} {ms:.0f} ms" for label, ms in step["ms"].items())
+    for run in results.where("backbone", recipe="lingvis_live"):
+        scores = {epoch: mean for epoch, mean, *_ in run["validation"]}
+        best = max(scores, key=lambda epoch: scores[epoch])
+        last = max(scores)
+        size = millions(run["parameters"]["total"]) if "parameters" in run else ""
+        photos = [_recalls(run.get("photos", {}).get(lang)) for lang in PHOTO_LANGUAGES]
+        name = f"`{run.get('row', run['name'])}`"
+        row = [name, run["change"], size, f"{best} of {last}", f"{scores[best]:.1f}", f"{scores[last]:.1f}"]
+        rows.append([*row, *photos])
+    head = ["run", "change", "values, millions", "best epoch", "val A", "last epoch"]
+    head += [f"photographs {lang}, R@1 / 5 / 10" for lang in PHOTO_LANGUAGES]
+    network, step = results.get("backbone", "network-step"), results.get("backbone", "step-profile")
+    times = "; ".join(f"{label} {ms:.0f} ms" for label, ms in network["ms"].items())
+    kernels = ", ".join(f"{label} {ms} ms" for label, ms in step["ms"].items())
     return (
-        f"{table(head, rows, left=2)}\n\nForward and backward of {step['network']} with {step['batch']} pictures, one "
-        f"{step['hardware']['gpu']}: {times}."
+        f"{table(head, rows, left=2)}\n\nForward and backward of {network['network']} with {network['batch']} "
+        f"pictures, one {network['hardware']['gpu']}: {times}.\n\nKernels of one step of `{step['run']}` with "
+        f"{step['batch']} pictures and about {step['sentences']:,} sentences: {step['total_ms']} ms and "
+        f"{step['memory_gib']} GiB; of that {kernels}. Alone on the GPU, a step of `{step['alone']['run']}` takes about "
+        f"{step['alone']['ms']} ms."
     )
+
+
+def _recalls(scores: Mapping[str, float] | None) -> str:
+    return " / ".join(f"{scores[f'R@{k}']:.1f}" for k in (1, 5, 10)) if scores else ""
