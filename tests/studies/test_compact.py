@@ -34,9 +34,12 @@ SMALL = [
     "training.sampling.passes=1",
     "training.sampling.text_only=0.0",
     "data.text_only=false",
+    "data.features=efficientnet-lite0-pixels",
+    "image.backbone.network=efficientnet-lite0",
     "image.backbone.size=64",
     "image.encoder.dim=16",
     "text.encoder.dim=16",
+    "similarity.dim=0",
     "text.words.dim=8",
     "text.words.buckets=500",
 ]

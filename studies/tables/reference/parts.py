@@ -38,7 +38,6 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "image-backbone": IMAGE_BACKBONES,
     "image-augment": IMAGE_AUGMENTS,
     "image-encoder": IMAGE_ENCODERS,
-    "image-classes": IMAGE_CLASSES,
     "pooling": POOLERS,
     "image-classes": IMAGE_CLASSES,
     "tokenizer": TOKENIZERS,
