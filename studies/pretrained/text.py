@@ -34,13 +34,14 @@ a product. Do not use this model commercially unless you have checked that you m
 captions of your own instead, with the same recipe. No photograph and no caption is contained in the model folder.
 
 - Flickr8k: photographs of Flickr with five English captions each by crowd workers, and their captions in nine further
-  languages (flickr8k-ml). The photographs of split test were not used for training.
+  languages (flickr8k-ml): the 5,591 photographs of split train. Split val chose the recipe, split test was measured once.
 - Captions of 23,536 further photographs, without the photographs, in en, de, fr, cs and pt (Multi30K, Framed Multi30K).
-- Names of the 1,000 classes of ImageNet and their general names (WordNet).
-- The image network starts from EfficientNet-lite0, trained on the photographs of ImageNet, which are for
+- Names of the 1,000 classes of ImageNet and their general names (WordNet); those in other languages than English were
+  translated by machine.
+- The image network starts from EfficientNet-lite2, trained on the photographs of ImageNet, which are for
   non-commercial research and education as well."""
 
-LIMITS = """- It has seen about 6,600 photographs with captions, above all of people, dogs and sports. That is a small world.
+LIMITS = """- It has seen about 5,600 photographs with captions, above all of people, dogs and sports. That is a small world.
 - Beyond them it has learnt names of the 1,000 classes of ImageNet (many animals, tools, vehicles, dishes), as single
   names: how such things look together or what they do was in no caption.
 - It has learnt no names of persons, places or works, no text in pictures, and no drawings, scans, medical, aerial or
