@@ -130,7 +130,7 @@ def _class_scores(model: DualEncoder, table: FeatureTable) -> torch.Tensor:
     rows = np.array_split(np.arange(len(table)), -(-len(table) // PICTURES_AT_ONCE))
     scores = [model.image.class_scores(table.batch(part)).half() for part in rows]
     model.train()
-    return torch.cat(scores).clone()
+    return torch.cat(scores)
 
 
 def _start_model(
@@ -148,8 +148,9 @@ def _start_model(
     if assignment is not None:
         start["assignment"] = assignment
     fresh = not (out / CHECKPOINT).exists()  # a checkpoint has all weights
-    source = open_source(recipe, store) if fresh else None
-    if source is not None and data.vectors is not None:
+    # A resumed run needs the parts as well: classes before training and the length of embeddings come from them.
+    source = open_source(recipe, store)
+    if fresh and source is not None and data.vectors is not None:
         start |= fit_translator(recipe, dataset, source, data.vocabulary, data.vectors, data.device)
     model = build_model(
         recipe,
