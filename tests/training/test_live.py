@@ -196,6 +196,14 @@ def test_a_killed_run_that_starts_from_a_model_ends_as_if_it_had_not_been(
     assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(run).items())
 
 
+def test_too_few_pictures_for_short_embeddings_are_reported_before_the_training(
+    drawings: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match="similarity.dim is 9, but the dataset has only 8 training pictures"):
+        train("lingvis_live", drawings, tmp_path / "run", overrides=[*SMALL, "similarity.dim=9"], device="cpu")
+    assert not (tmp_path / "run" / CHECKPOINT).exists()
+
+
 def test_the_backbone_stays_as_it_is_in_frozen_epochs(
     drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
