@@ -13,6 +13,7 @@ from lingvis.recipes.read import lookup, parse_recipe
 from lingvis.recipes.rules import RecipePart
 from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
+from lingvis.similarity import SIMILARITIES
 from lingvis.terms import TERMS, Origin
 from lingvis.text.words import WORDS
 from lingvis.text.words.mapped import FITTED
@@ -106,6 +107,17 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
         yield (
             "no term compares pictures with human captions; add "
             'terms.matching = { name = "matching", weight = 1.0, objective = ... }'
+        )
+    if recipe.data.classes and not any(kind.compares_pictures for kind, _ in kinds):
+        yield (
+            "data.classes is true, but no term compares pictures with sentences, so that no batch has a picture to show "
+            'classes in; add terms.matching = { name = "matching", weight = 1.0, objective = ... }, or set '
+            "data.classes = false"
+        )
+    if recipe.image.classes.name != "none" and not SIMILARITIES.get(recipe.similarity.name).pooled:
+        yield (
+            f"image.classes is {recipe.image.classes.name}, but similarity {recipe.similarity.name} compares sets of "
+            "vectors, which have no classes; set image.classes.name = none, or similarity.name = cosine"
         )
     sampling = recipe.training.sampling
     if recipe.data.text_only and not SAMPLERS.get(sampling.name).draws_text_only(sampling.options):
