@@ -1,4 +1,4 @@
-"""What a pre-trained backbone knows: its classes get names, and it keeps recognising them."""
+"""Terms that give names to the classes of a pre-trained backbone and keep the backbone recognising them."""
 
 from __future__ import annotations
 
