@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from lingvis.pooling import POOLERS, Pooler
 from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.similarity import SIMILARITIES, Similarity
-from lingvis.terms import TERMS, Origin, Rereading, Step, Views
+from lingvis.terms import TERMS, ClassStep, Origin, Rereading, Step, Views
 from lingvis.text.augment import TEXT_AUGMENTS, TextAugment
 from lingvis.text.bank import TokenBank
 from lingvis.text.encoders import TEXT_ENCODERS, TextEncoder
@@ -163,7 +164,8 @@ def test_heads_give_one_vector_per_sentence(name: str) -> None:
 
 @names(SIMILARITIES)
 def test_similarities_score_every_pair(name: str) -> None:
-    similarity = SIMILARITIES.get(name)()
+    options: dict[str, Any] = {"input_dim": 4} if name == "cosine" else {}
+    similarity = SIMILARITIES.get(name)(**options)
     images, texts = torch.randn(2, 4), torch.randn(3, 4)
     sides: tuple[Any, Any] = images, texts
     if not similarity.pooled:
@@ -193,22 +195,29 @@ def test_objectives_reward_right_pairs_and_pass_over_what_takes_no_part(name: st
 
 
 def make_whole_step() -> tuple[Step, list[Tensor]]:
-    """Two pictures with a human caption in two languages each, and two with pseudo captions and teachers' scores."""
+    """Two pictures with a human caption in two languages each, and two with pseudo captions and teachers' scores.
+
+    Two more sentences name classes.
+    """
     torch.manual_seed(0)
     image_emb = nn.functional.normalize(torch.randn(4, 3), dim=-1).requires_grad_()
-    text_emb = nn.functional.normalize(torch.randn(6, 3), dim=-1).requires_grad_()
-    average = torch.randn(6, WORD_DIM, requires_grad=True)
+    text_emb = nn.functional.normalize(torch.randn(8, 3), dim=-1).requires_grad_()
+    average = torch.randn(8, WORD_DIM, requires_grad=True)
+    imagined = nn.functional.normalize(torch.randn(2, 3), dim=-1).requires_grad_()
+    class_scores = torch.randn(4, 5, requires_grad=True)
     step = make_step(
         text_emb,
-        groups=[0, 1, 0, 1, 2, 3],
-        langs=[0, 0, 1, 1, 0, 0],
-        origin=[Origin.HUMAN] * 4 + [Origin.PSEUDO] * 2,
+        groups=[0, 1, 0, 1, 2, 3, 4, 5],
+        langs=[0, 0, 1, 1, 0, 0, 0, 0],
+        origin=[Origin.HUMAN] * 4 + [Origin.PSEUDO] * 2 + [Origin.CLASS] * 2,
         image_emb=image_emb,
         word_average=average,
-        teacher_scores=torch.randn(4, 6),
-        targets=nn.functional.normalize(torch.randn(6, 3), dim=-1),
+        teacher_scores=torch.randn(4, 8),
+        targets=nn.functional.normalize(torch.randn(8, 3), dim=-1),
     )
-    return step, [image_emb, text_emb, average]
+    own = torch.eye(2, dtype=torch.bool)
+    classes = ClassStep(imagined, own, own, class_scores, torch.randn(4, 5))
+    return replace(step, classes=classes), [image_emb, text_emb, average, imagined, class_scores]
 
 
 def make_hidden_step() -> tuple[Step, list[Tensor]]:
@@ -233,6 +242,8 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
     "language_adversary": {"word_dim": WORD_DIM, "language_count": 2, "total_steps": 10},
     "masked_pairs": {"word_dim": WORD_DIM, "dim": 3, "language_count": 2},
     "distillation": {"temperature": 0.1},
+    "class_names": {"objective": TopTriplet(margin=5.0, hardest=2)},
+    "class_scores": {"temperature": 2.0},
     "teacher_matching": {"objective": TopTriplet(margin=5.0, hardest=2)},
     "domains": {
         "dim": 3,
