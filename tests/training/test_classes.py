@@ -168,6 +168,11 @@ def test_a_student_learns_the_mean_scores_of_its_teachers(
             ],
             "data.classes is true, but no term compares pictures",
         ),
+        (["data.teachers=['run']"], "data.teachers names models, but no term learns from their scores"),
+        (
+            ["data.text_only=true", 'training.sampling={name="meanings"}'],
+            "training.sampling meanings has batches of text-only sentences",
+        ),
         (["data.classes=false"], "needs image.classes.name = named and data.classes = true"),
         (
             ["terms.teachers={name='distillation', of='human', weight=1.0, temperature=0.05}"],

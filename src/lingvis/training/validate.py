@@ -119,7 +119,20 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
             f"image.classes is {recipe.image.classes.name}, but similarity {recipe.similarity.name} compares sets of "
             "vectors, which have no classes; set image.classes.name = none, or similarity.name = cosine"
         )
+    if recipe.data.teachers and not any(
+        term.weight and term.name == "distillation" and term.options.get("of") == "human"
+        for term in recipe.terms.values()
+    ):
+        yield (
+            "data.teachers names models, but no term learns from their scores; add terms.teachers = "
+            '{ name = "distillation", of = "human", weight = 1.0, temperature = 0.05 }, or set data.teachers = []'
+        )
     sampling = recipe.training.sampling
+    if recipe.data.classes and recipe.data.text_only and sampling.name == "meanings":
+        yield (
+            "data.classes is true, but training.sampling meanings has batches of text-only sentences without a picture "
+            "to show classes in; set training.sampling.name = images, or data.text_only = false, or data.classes = false"
+        )
     if recipe.data.text_only and not SAMPLERS.get(sampling.name).draws_text_only(sampling.options):
         yield (
             "data.text_only is true, but no sentence without a picture is sampled; set training.sampling.name = images "
