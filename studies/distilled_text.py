@@ -30,19 +30,18 @@ STUDENT = "distilled_text"
 def student_overrides(teacher: Path) -> list[str]:
     """The values with which recipe distilled_text makes a student of a model folder."""
     config = ModelConfig.read(teacher)
-    image = config.model.image.model_dump()
+    image = {f"image.{key}": part for key, part in config.model.image.model_dump().items() if key != "pixels"}
     parts = [
-        f"image.{key}={{{', '.join(f'{name} = {json.dumps(value)}' for name, value in part.items())}}}"
-        for key, part in image.items()
-        if key != "pixels"
+        f"{key}={{{', '.join(f'{name} = {json.dumps(value)}' for name, value in part.items())}}}"
+        for key, part in {**image, "similarity": config.model.similarity.model_dump()}.items()
     ]
     return [
         f"data.features={config.features.name}",
         *parts,
-        f'text.head={{name = "linear", dim = {Embedder.load(teacher, device="cpu").dim}}}',
+        f'text.head={{name = "linear", dim = {Embedder.load(teacher, device="cpu").model.image.dim}}}',
         'teacher={name = "start"}',
         f"start.run={teacher}",
-        'start.parts=["image"]',
+        'start.parts=["image", "similarity"]',
     ]
 
 

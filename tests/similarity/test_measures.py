@@ -56,8 +56,12 @@ def test_too_many_directions_are_rejected() -> None:
     images, _ = sides()
     with pytest.raises(UserError, match="choose at most 5"):
         Cosine(input_dim=5, dim=6)
-    with pytest.raises(UserError, match="2 training pictures have only 2 directions"):
-        Cosine(input_dim=5, dim=3).finish(lambda: images[:2])
+    measure = Cosine(input_dim=5, dim=3)
+    with pytest.raises(UserError, match="only 2 training pictures"):
+        measure.check_pictures(2)
+    measure.check_pictures(3)
+    measure.finish(lambda: images)
+    measure.check_pictures(0)  # fitted directions need no picture
 
 
 @pytest.mark.parametrize("rows", [1, 3, 100])

@@ -78,9 +78,18 @@ def test_a_general_name_names_all_of_its_classes(sentences: Sentences) -> None:
     assert named.T.tolist() == [expected[sentences.texts[row]] for row in rows]
 
 
-def test_languages_without_names_and_captions_have_no_class_sentences() -> None:
+def test_names_of_classes_need_a_language_that_has_some() -> None:
     human = Sentences(["1.jpg"], ["?"], ["xx"], np.array([0]), np.zeros(1, np.int8), np.ones(1, bool))
-    assert len(add_class_names(human, ["xx"], seed=0).texts) == 1
+    langs = add_class_names(human, ["xx", "mn"], seed=0).langs
+    assert (langs.count("xx"), set(langs)) == (1, {"xx", "mn"})
+    with pytest.raises(UserError, match="classes have no names in xx; they have some in ar, bo, cs"):
+        add_class_names(human, ["xx"], seed=0)
+
+
+def test_groups_of_classes_are_none_of_a_picture() -> None:
+    images = ["1.jpg", "2.jpg", "3.jpg"]  # the last two have no sentence
+    human = Sentences(images, ["?"], ["en"], np.array([0]), np.zeros(1, np.int8), np.ones(1, bool))
+    assert add_class_names(human, ["en"], seed=0).groups[1:].min() == 3
 
 
 def test_batches_have_names_of_some_classes_in_some_languages(drawings: Path, tmp_path: Path) -> None:
@@ -143,6 +152,27 @@ def test_a_student_learns_the_mean_scores_of_its_teachers(
     ("changes", "sentence"),
     [
         (["image.classes.name=none"], "data.classes is true, but image.classes is none"),
+        (["similarity={name='cross_attention'}"], "image.classes is named, but similarity cross_attention"),
+        (["terms.matching.hidden=0.2"], "terms.matching hides words in every batch, which names of classes"),
+        (
+            ["terms.masked={name='masked_pairs', weight=1.0}"],
+            "data.classes is true, but term masked_pairs hides words",
+        ),
+        (
+            [
+                "terms.matching.weight=0",
+                "terms.distance={name='teacher_distance', weight=1.0}",
+                "teacher={name='start'}",
+                'start.parts=["image"]',
+                "start.run=model",
+            ],
+            "data.classes is true, but no term compares pictures",
+        ),
+        (["data.teachers=['run']"], "data.teachers names models, but no term learns from their scores"),
+        (
+            ["data.text_only=true", 'training.sampling={name="meanings"}'],
+            "training.sampling meanings has batches of text-only sentences",
+        ),
         (["data.classes=false"], "needs image.classes.name = named and data.classes = true"),
         (
             ["terms.teachers={name='distillation', of='human', weight=1.0, temperature=0.05}"],

@@ -20,6 +20,7 @@ from lingvis.model.stored import StoredImages
 from lingvis.training.prepare import prepare
 from lingvis.training.run import open_with_features, train
 from lingvis.training.sources.collect import collect_sentences
+from lingvis.training.start.model import check_image_weights
 from lingvis.training.text_teachers import find_targets
 from lingvis.training.text_teachers.start import StartTeacher
 from lingvis.training.validate import load_recipe
@@ -187,6 +188,15 @@ def test_a_dataset_without_training_pictures_is_enough(
     overrides = student_of(teacher, 'training.sampling={name="images",text_only=1.0}')
     with pytest.raises(UserError, match=r"and none has a caption; set training\.sampling\.name = meanings"):
         train("distilled_text", folder, tmp_path / "images", overrides=overrides, device="cpu")
+
+
+def test_an_image_side_that_nothing_trains_must_be_copied(teacher: Path) -> None:
+    model = Embedder.load(teacher, device="cpu").model
+    for parts in (["image"], ["image.encoder", "image.pooling"]):
+        check_image_weights(model, parts)
+    for parts, missing in ((["text"], "image.encoder."), (["image.encoder"], "image.pooling.")):
+        with pytest.raises(UserError, match=f"no term compares pictures, so {re.escape(missing)}"):
+            check_image_weights(model, parts)
 
 
 def test_pictures_join_where_a_term_compares_them(translations: Path, teacher: Path, tmp_path: Path) -> None:

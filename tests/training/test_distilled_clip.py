@@ -13,6 +13,7 @@ from PIL import Image
 from torch.nn import functional as F
 
 from lingvis.data.dataset import Dataset
+from lingvis.errors import UserError
 from lingvis.features.extract import extract
 from lingvis.features.names import store_name
 from lingvis.model.embedder import Embedder
@@ -71,11 +72,8 @@ def test_the_teacher_is_the_text_tower(clip: tuple[Any, str]) -> None:
     np.testing.assert_allclose(encoded, np.tile(expected, (129, 1)), atol=1e-5)
 
 
-def test_a_student_has_the_pictures_and_the_sentences_of_clip(
-    clip: tuple[Any, str], dataset: Path, tmp_path: Path
-) -> None:
-    model, name = clip
-    overrides = [
+def student_of(name: str) -> list[str]:
+    return [
         f"data.features={store_name(f'open_clip:{name}', 'global')}",
         f"teacher.network={name}",
         f"text.head.dim={DIM}",
@@ -85,7 +83,27 @@ def test_a_student_has_the_pictures_and_the_sentences_of_clip(
         "training.epochs=2",
         "training.sampling.passes=30",
     ]
-    train("distilled_text", dataset, tmp_path / "run", overrides=overrides, device="cpu")
+
+
+def test_pictures_that_no_term_trains_have_no_random_weights(
+    clip: tuple[Any, str], dataset: Path, tmp_path: Path
+) -> None:
+    for part in (f'image.encoder={{name="linear",dim={DIM}}}', 'image.pooling={name="gpo"}'):
+        with pytest.raises(UserError, match=r"no term compares pictures, so .* would keep its random values"):
+            train(
+                "distilled_text",
+                dataset,
+                tmp_path / "run",
+                overrides=[*student_of(clip[1]), part],
+                device="cpu",
+            )
+
+
+def test_a_student_has_the_pictures_and_the_sentences_of_clip(
+    clip: tuple[Any, str], dataset: Path, tmp_path: Path
+) -> None:
+    model, name = clip
+    train("distilled_text", dataset, tmp_path / "run", overrides=student_of(name), device="cpu")
     student = Embedder.load(tmp_path / "run", device="cpu")
     assert student.parameters["image"] == 0
     names = [f"{colour}.png" for colour in COLOURS]

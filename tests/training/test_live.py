@@ -122,21 +122,20 @@ def test_collections_bind_to_the_weights_of_the_backbone(
     assert image_fingerprint(model) != before
 
 
-def test_a_student_searches_the_collection_of_its_teacher(
-    trained: Path, drawings: Path, tmp_path: Path
-) -> None:
-    student = tmp_path / "student"
-    overrides = [
+def student_of(teacher: Path) -> list[str]:
+    """Overrides of distilled_text for a student of a small model."""
+    return [
         "data.features=efficientnet-lite0-pixels",
         "data.text_only=false",
-        "training.epochs=1",
+        "training.epochs=2",
         "training.batch_size=4",
         "training.sampling.passes=1",
+        "training.checkpoint_seconds=0",
         "text.words.buckets=500",
         "text.head.dim=16",
         "teacher.name=start",
         "teacher.languages=['en']",
-        f"start.run={trained}",
+        f"start.run={teacher}",
         'start.parts=["image", "similarity"]',
         'image.classes={name="named"}',
         'similarity={name="cosine",dim=6}',
@@ -144,7 +143,13 @@ def test_a_student_searches_the_collection_of_its_teacher(
         'image.encoder={name="residual_mlp",dim=16,hidden=512,dropout=0.3}',
         'image.pooling={name="gpo"}',
     ]
-    train("distilled_text", drawings, student, overrides=overrides, device="cpu")
+
+
+def test_a_student_searches_the_collection_of_its_teacher(
+    trained: Path, drawings: Path, tmp_path: Path
+) -> None:
+    student = tmp_path / "student"
+    train("distilled_text", drawings, student, overrides=student_of(trained), device="cpu")
     Collection(tmp_path / "drawings.lv", model=trained, device="cpu").add([drawings / "images"])
     collection = Collection(tmp_path / "drawings.lv", model=student, device="cpu")
     hits = collection.search("rot Bild 3", lang="de", k=12)
@@ -171,6 +176,34 @@ def test_a_killed_run_ends_as_if_it_had_not_been(
         train("lingvis_live", drawings, run, overrides=options, resume=True, device="cpu")
         expected = weights(whole.path)
         assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(run).items())
+
+
+@pytest.mark.parametrize("recipe", ["distilled_text", "lingvis_live"])
+def test_a_killed_run_that_starts_from_a_model_ends_as_if_it_had_not_been(
+    recipe: str, trained: Path, drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = [*SMALL, f"start.run={trained}", 'start.parts=["image"]', "terms.class_scores.weight=10"]
+    options = student_of(trained) if recipe == "distilled_text" else copied
+    whole = train(recipe, drawings, tmp_path / "whole", overrides=options, device="cpu")
+    run = tmp_path / "killed"
+    with monkeypatch.context() as patched:
+        kill_at(1, patched)
+        with pytest.raises(Killed):
+            train(recipe, drawings, run, overrides=options, device="cpu")
+    assert (run / CHECKPOINT).exists()
+    train(recipe, drawings, run, overrides=options, resume=True, device="cpu")
+    expected = weights(whole.path)
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(run).items())
+
+
+def test_too_few_pictures_for_short_embeddings_are_reported_before_the_training(
+    drawings: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match="but the dataset has only 8 training pictures"):
+        train(
+            "lingvis_live", drawings, tmp_path / "run", overrides=[*SMALL, "similarity.dim=9"], device="cpu"
+        )
+    assert not (tmp_path / "run" / CHECKPOINT).exists()
 
 
 def test_the_backbone_stays_as_it_is_in_frozen_epochs(

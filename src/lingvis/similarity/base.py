@@ -26,6 +26,9 @@ class Similarity(RecipePart, nn.Module, ABC):
         """Length of a prepared vector, from the length of the vectors of both sides."""
         return dim
 
+    def check_pictures(self, count: int) -> None:
+        """Raise if `finish` needs more than `count` training pictures; called before the training."""
+
     def finish(self, encode: Callable[[], Tensor]) -> None:
         """Called once after the training; encode: returns the embeddings of the training pictures [pictures, dim]."""
 

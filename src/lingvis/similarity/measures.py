@@ -43,17 +43,19 @@ class Cosine(Similarity):
         """Length of an embedding."""
         return self._short if self._is_short else dim
 
+    def check_pictures(self, count: int) -> None:
+        """Every direction needs a picture."""
+        if count < self._short and not self._is_short:
+            raise UserError(
+                f"similarity.dim is {self._short}, but the dataset has only {count} training pictures, one per "
+                f"direction at least; choose at most {count}, or 0 for whole vectors"
+            )
+
     def finish(self, encode: Callable[[], Tensor]) -> None:
         """Fit the directions: those with the largest singular values, without centring, which scores do not have."""
         if not self._short or self._is_short:  # directions of another model stay
             return
-        image_emb = encode().double()
-        _, _, directions = torch.linalg.svd(image_emb, full_matrices=False)
-        if len(directions) < self._short:
-            raise UserError(
-                f"similarity.dim is {self._short}, but {len(image_emb)} training pictures have only {len(directions)} "
-                "directions; set similarity.dim = 0"
-            )
+        _, _, directions = torch.linalg.svd(encode().double(), full_matrices=False)
         self.directions.copy_(directions[: self._short].T)
         self._is_short = True
 

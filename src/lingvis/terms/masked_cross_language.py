@@ -43,11 +43,16 @@ class MaskedCrossLanguage(Term):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """Pseudo captions cannot be in the batch: the term hides words of every sentence."""
+        """Neither pseudo captions nor names of classes can be in the batch: the term hides words of every sentence."""
         if recipe.pseudo.name != "none":
             yield (
                 f"pseudo.name is {recipe.pseudo.name}, but term masked_pairs hides words of human captions in every "
                 "batch; leave out one of them"
+            )
+        if recipe.data.classes:
+            yield (
+                "data.classes is true, but term masked_pairs hides words of human captions in every batch; leave out "
+                "one of them"
             )
 
     @property

@@ -51,7 +51,7 @@ class Matching(Term):
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """Pseudo captions need a source; hidden words need batches without pseudo captions."""
+        """Pseudo captions need a source; hidden words need batches of human captions alone."""
         for name, term in recipe.terms.items():
             if term.name != "matching" or not term.weight:
                 continue
@@ -64,6 +64,11 @@ class Matching(Term):
                 yield (
                     f"terms.{name} hides words in every batch, which pseudo captions cannot join; set "
                     f"terms.{name}.hidden = 0, or pseudo.name = none"
+                )
+            if term.options.get("hidden") and recipe.data.classes:
+                yield (
+                    f"terms.{name} hides words in every batch, which names of classes cannot join; set "
+                    f"terms.{name}.hidden = 0, or data.classes = false"
                 )
 
     @property

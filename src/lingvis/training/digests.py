@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from lingvis.errors import UserError
 from lingvis.files import checksum
 from lingvis.model.folder import CONFIG, WEIGHTS, ModelConfig
+from lingvis.pretrained import find_model
 
 
-def model_digests(run: Path) -> list[str]:
-    """Checksums of the files of a model folder."""
+def model_digests(model: str) -> list[str]:
+    """Checksums of the files of a model folder, or of a model that comes with lingvis."""
+    run = find_model(model)
     ModelConfig.read(run)  # raises if this is not a model folder
     if not (run / WEIGHTS).is_file():
         raise UserError(f"model {run} has no {WEIGHTS}; copy the folder again, or name another model")

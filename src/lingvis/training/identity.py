@@ -34,7 +34,7 @@ def run_identity(recipe: Recipe, dataset: Dataset, store: FeatureStore) -> str:
         parts.append(checksum(Path(recipe.data.annotated)))
     source: PseudoSource = make_part(PSEUDO_SOURCES, recipe.pseudo)
     parts += source.digests(dataset)
-    parts += [digest for run in recipe.data.teachers for digest in model_digests(Path(run))]
+    parts += [digest for run in recipe.data.teachers for digest in model_digests(run)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -54,7 +54,7 @@ def _start(recipe: Recipe, *, fitted: bool) -> list[str]:
                 f"{advice} start.run=FOLDER"
             )
         return []
-    digests = model_digests(Path(recipe.start.run))
+    digests = model_digests(recipe.start.run)
     dictionary = recipe.text.words.options.get("dictionary")
     if dictionary:
         read_dictionary(Path(dictionary))

@@ -29,7 +29,13 @@ from lingvis.training.pretraining import PretrainingData
 from lingvis.training.sampling import ClassSampler, PseudoSampler, Sampler
 from lingvis.training.sources import PSEUDO_SOURCES
 from lingvis.training.sources.collect import collect_sentences
-from lingvis.training.start.model import check_dims, fit_translator, open_source, take_parts
+from lingvis.training.start.model import (
+    check_dims,
+    check_image_weights,
+    fit_translator,
+    open_source,
+    take_parts,
+)
 from lingvis.training.start.words import kept_assignment, stored_vectors, vocabulary_sentences, words_start
 from lingvis.training.task import RetrievalTask
 from lingvis.training.text_teachers import TEXT_TEACHERS, NoTeacher, TextTeacher, find_targets
@@ -86,6 +92,7 @@ def prepare(
     model = _start_model(recipe, dataset, store, data, languages, out)
     check_dims(model, None if targets is None else targets.dim)
     if not pictured:
+        check_image_weights(model, recipe.start.parts)
         model.image.requires_grad_(False)
     sampler = build_sampler(recipe, batches.table)
     if recipe.pseudo.name != "none":
@@ -130,7 +137,7 @@ def _class_scores(model: DualEncoder, table: FeatureTable) -> torch.Tensor:
     rows = np.array_split(np.arange(len(table)), -(-len(table) // PICTURES_AT_ONCE))
     scores = [model.image.class_scores(table.batch(part)).half() for part in rows]
     model.train()
-    return torch.cat(scores).clone()
+    return torch.cat(scores)
 
 
 def _start_model(
@@ -148,8 +155,9 @@ def _start_model(
     if assignment is not None:
         start["assignment"] = assignment
     fresh = not (out / CHECKPOINT).exists()  # a checkpoint has all weights
-    source = open_source(recipe, store) if fresh else None
-    if source is not None and data.vectors is not None:
+    # A resumed run needs the parts as well: classes before training and the length of embeddings come from them.
+    source = open_source(recipe, store)
+    if fresh and source is not None and data.vectors is not None:
         start |= fit_translator(recipe, dataset, source, data.vocabulary, data.vectors, data.device)
     model = build_model(
         recipe,

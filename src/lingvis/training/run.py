@@ -102,6 +102,8 @@ def _train(
         (folder / ASSIGNMENT).unlink(missing_ok=True)
     run = prepare(recipe, opened, store, folder, device)
     stored = StoredImages(run.embedder, store)
+    pictures = [row.image for row in opened.rows if row.split == "train"]
+    run.embedder.model.similarity.check_pictures(len(pictures))
 
     def validate() -> Validation:
         report = evaluate_models([stored], opened, split="val", languages=run.embedder.languages)
@@ -130,7 +132,6 @@ def _train(
     run.embedder.model.load_state_dict(state.best, strict=True)
     run.embedder.model.eval()
     whole = run.embedder.dim
-    pictures = [row.image for row in opened.rows if row.split == "train"]
     run.embedder.model.similarity.finish(lambda: torch.from_numpy(stored.encode(pictures)).to(device))
     if run.embedder.dim != whole:
         state.best_score = validate().score

@@ -13,6 +13,7 @@ from lingvis.recipes.read import lookup, parse_recipe
 from lingvis.recipes.rules import RecipePart
 from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
+from lingvis.similarity import SIMILARITIES
 from lingvis.terms import TERMS, Origin
 from lingvis.text.words import WORDS
 from lingvis.text.words.mapped import FITTED
@@ -107,7 +108,31 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
             "no term compares pictures with human captions; add "
             'terms.matching = { name = "matching", weight = 1.0, objective = ... }'
         )
+    if recipe.data.classes and not any(kind.compares_pictures for kind, _ in kinds):
+        yield (
+            "data.classes is true, but no term compares pictures with sentences, so that no batch has a picture to show "
+            'classes in; add terms.matching = { name = "matching", weight = 1.0, objective = ... }, or set '
+            "data.classes = false"
+        )
+    if recipe.image.classes.name != "none" and not SIMILARITIES.get(recipe.similarity.name).pooled:
+        yield (
+            f"image.classes is {recipe.image.classes.name}, but similarity {recipe.similarity.name} compares sets of "
+            "vectors, which have no classes; set image.classes.name = none, or similarity.name = cosine"
+        )
+    if recipe.data.teachers and not any(
+        term.weight and term.name == "distillation" and term.options.get("of") == "human"
+        for term in recipe.terms.values()
+    ):
+        yield (
+            "data.teachers names models, but no term learns from their scores; add terms.teachers = "
+            '{ name = "distillation", of = "human", weight = 1.0, temperature = 0.05 }, or set data.teachers = []'
+        )
     sampling = recipe.training.sampling
+    if recipe.data.classes and recipe.data.text_only and sampling.name == "meanings":
+        yield (
+            "data.classes is true, but training.sampling meanings has batches of text-only sentences without a picture "
+            "to show classes in; set training.sampling.name = images, or data.text_only = false, or data.classes = false"
+        )
     if recipe.data.text_only and not SAMPLERS.get(sampling.name).draws_text_only(sampling.options):
         yield (
             "data.text_only is true, but no sentence without a picture is sampled; set training.sampling.name = images "

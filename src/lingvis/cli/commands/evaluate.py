@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from lingvis.cli.options import Device, Json, Langs, Switch
+from lingvis.errors import UserError
 from lingvis.evaluation.protocols import PROTOCOLS
 
 
@@ -56,8 +57,11 @@ def evaluate(
     from lingvis.cli.output import print_json
     from lingvis.evaluation.report.table import print_report
     from lingvis.evaluation.run import evaluate as measure
-    from lingvis.pretrained import find_model
+    from lingvis.model.folder import is_model_folder
+    from lingvis.pretrained import NAMES, find_model
 
+    if dataset is None and (is_model_folder(run) or str(run) in NAMES):
+        raise UserError(f"{run} is a model; name the dataset as well: lingvis evaluate {run} DATASET")
     model, folder = (find_model(), run) if dataset is None else (run, dataset)
     report = measure(
         [model, *(with_ or [])],

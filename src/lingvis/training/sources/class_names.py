@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lingvis.data.class_names import read_concepts
+from lingvis.errors import UserError, choices
 from lingvis.terms.base import Origin
 from lingvis.training.sources.sentences import ClassSentences, Sentences
 
@@ -27,7 +28,7 @@ def add_class_names(known: Sentences, languages: Sequence[str], seed: int) -> Se
         members[number, concept.classes] = True
     general_of = [np.flatnonzero(members[:, number]) for number in range(classes)]
     rng = np.random.default_rng([seed, Origin.CLASS])
-    first = int(known.groups.max()) + 1
+    first = max(len(known.images), int(known.groups.max()) + 1)
     written = _Writing()
     for lang in languages:
         contexts = _Contexts(known, lang, rng)
@@ -43,6 +44,13 @@ def add_class_names(known: Sentences, languages: Sequence[str], seed: int) -> Se
                 name = _pick(concepts[concept].names[lang], rng)
                 text = name if rng.random() < 0.5 else contexts.around(name)
                 written.add(lang, first + number, concept, [text])
+    if not written.texts:
+        named = {lang for concept in concepts for lang in concept.names}
+        raise UserError(
+            f"data.classes is true, but classes have no names in {choices(languages)}; they have some in "
+            f"{choices(named)}; add one of these to data.languages, or set data.classes = false, and the weights of the "
+            "terms class_names and class_scores to 0"
+        )
     sentences = known.plus(Origin.CLASS, written.texts, written.langs, written.groups)
     names_of = ClassSentences(
         first_row=len(known.texts),

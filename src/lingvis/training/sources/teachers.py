@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -82,7 +81,7 @@ class Teachers(PseudoSource):
 
     def digests(self, dataset: Dataset) -> list[str]:
         """Checksums of the teachers' model folders."""
-        return [digest for run in self.runs for digest in model_digests(Path(run))]
+        return [digest for run in self.runs for digest in model_digests(run)]
 
 
 def add_teacher_scores(known: Sentences, runs: Sequence[str], setting: Setting) -> Sentences:

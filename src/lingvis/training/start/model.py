@@ -20,6 +20,7 @@ from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import ModelConfig
 from lingvis.model.stored import check_features
+from lingvis.pretrained import find_model
 from lingvis.recipes.schema import Recipe
 from lingvis.text.alignment import induce_dictionary, parallel_words
 from lingvis.text.alignment.fit import MapMethod, check_pairs, check_sizes, dictionary_pairs, fit_pairs
@@ -44,7 +45,7 @@ def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
 
 def _check_image_section(recipe: Recipe) -> None:
     """Raise unless the recipe has the image side and the similarity of its teacher; augmentation may differ."""
-    teacher = ModelConfig.read(Path(recipe.start.run)).model
+    teacher = ModelConfig.read(find_model(recipe.start.run)).model
     image, own = teacher.image.model_dump(), recipe.image.model_dump()
     changes = [
         f"image.{key}={_inline_table(part)}"
@@ -79,6 +80,17 @@ def check_dims(model: DualEncoder, teacher: int | None) -> None:
             f"the teacher's embeddings have {teacher} values, but those of the model have {model.dim}; give both the "
             "same size; a teacher with short embeddings needs similarity among start.parts"
         )
+
+
+def check_image_weights(model: DualEncoder, parts: Sequence[str]) -> None:
+    """Raise if a run without pictures would keep random weights on the image side; parts: copied from another model."""
+    for name, _ in model.named_parameters():
+        if covers("image", name) and not any(covers(part, name) for part in ("image.backbone", *parts)):
+            raise UserError(
+                f"no term compares pictures, so {name} would keep its random values; copy the image side of a model "
+                'with start.run=FOLDER and start.parts=["image"], or choose image parts without weights '
+                "(image.encoder.name=none, image.pooling.name=mean)"
+            )
 
 
 def take_parts(model: DualEncoder, source: Embedder, parts: Sequence[str]) -> None:
