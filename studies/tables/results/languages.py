@@ -75,6 +75,11 @@ def languages_summary(results: Results) -> str:
             by_lang = [mean(row.test.get(lang)) for lang in TESTED]
             size = millions(row.sizes["training"]) if row.complete else ""
             rows.append([label, *by_lang, _optional(row.average(TESTED)), size])
+    shipped = results.find("precision", SHIPPED)
+    if shipped is not None:
+        by_lang = [_of(shipped, lang) for lang in TESTED]
+        size = millions(shipped["parameters"]["total"])
+        rows.append(["`lingvis-base`, as it ships", *by_lang, f"{shipped['A']:.1f}", size])
     return table(head, rows)
 
 
