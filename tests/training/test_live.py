@@ -18,6 +18,7 @@ from lingvis.errors import UserError
 from lingvis.features.backbones import load_trainable
 from lingvis.features.extract import extract
 from lingvis.features.store import FeatureStore
+from lingvis.model.compress import compress
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CHECKPOINT
 from lingvis.model.stored import StoredImages
@@ -120,6 +121,23 @@ def test_collections_bind_to_the_weights_of_the_backbone(
     with torch.no_grad():
         next(iter(model.model.image.backbone.parameters())).mul_(1.01)
     assert image_fingerprint(model) != before
+
+
+def test_a_compressed_model_keeps_its_classes_and_short_embeddings(
+    trained: Path, drawings: Path, tmp_path: Path
+) -> None:
+    whole = Embedder.load(trained, device="cpu")
+    files = [drawings / "images" / f"{number}.png" for number in range(12)]
+    for precision, nearest in (("float16", 0.999), ("int8", 0.97)):
+        compress(trained, tmp_path / precision, weights=precision)  # type: ignore[arg-type]
+        small = Embedder.load(tmp_path / precision, device="cpu")
+        assert small.dim == whole.dim == 6
+        assert image_fingerprint(small) != image_fingerprint(whole)
+        for first, second in (
+            (whole.encode_images(files), small.encode_images(files)),
+            (whole.encode_texts(["toucan", "red"], "en"), small.encode_texts(["toucan", "red"], "en")),
+        ):
+            assert (first * second).sum(axis=1).min() > nearest
 
 
 def student_of(teacher: Path) -> list[str]:
