@@ -46,7 +46,7 @@ def card(config: ModelConfig, size: int, tested: Record, whole: Record, validate
             USE.format(name=config.name),
             "",
             "## Data and terms",
-            DATA,
+            DATA.format(network=config.model.image.backbone.options["network"]),
             "",
             "## Scores",
             f"mR is the mean of R@1, R@5 and R@10 in both directions, in %, under protocol {tested['protocol']}: all "
@@ -117,7 +117,7 @@ def most_lost(tested: Record, whole: Record) -> float:
 
 def _pixels(config: ModelConfig) -> str:
     assert config.features.preprocessing is not None
-    side = config.features.preprocessing.size
+    side = config.model.image.backbone.options.get("size") or config.features.preprocessing.size
     return f"{side} x {side}"
 
 

@@ -38,7 +38,7 @@ captions of your own instead, with the same recipe. No photograph and no caption
 - Captions of 23,536 further photographs, without the photographs, in en, de, fr, cs and pt (Multi30K, Framed Multi30K).
 - Names of the 1,000 classes of ImageNet and their general names (WordNet); those in other languages than English were
   translated by machine.
-- The image network starts from EfficientNet-lite2, trained on the photographs of ImageNet, which are for
+- The image network starts from {network}, trained on the photographs of ImageNet, which are for
   non-commercial research and education as well."""
 
 LIMITS = """- It has seen about 5,600 photographs with captions, above all of people, dogs and sports. That is a small world.

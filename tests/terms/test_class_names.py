@@ -66,6 +66,17 @@ def test_classes_are_kept_by_the_cross_entropy_with_the_known_ones() -> None:
     assert float(ClassScores(temperature=2.0)(step)) == pytest.approx(total / 2, rel=1e-4)
 
 
+def test_repeated_pictures_that_fill_up_a_batch_do_not_count() -> None:
+    step = class_step()
+    assert step.classes is not None
+    rows = torch.tensor([0, 1, 0, 0])
+    classes = replace(step.classes, scores=step.classes.scores[rows], known=step.classes.known[rows])
+    positives = torch.cat([step.positives, torch.zeros_like(step.positives)])
+    filled = replace(step, image_emb=step.image_emb[rows], positives=positives, classes=classes)
+    term = ClassScores(temperature=2.0)
+    torch.testing.assert_close(term(filled), term(step))
+
+
 def test_other_sentences_do_not_matter() -> None:
     step = class_step()
     changed = replace(step, text_emb=torch.cat([torch.zeros(2, 4), step.text_emb[2:]]))

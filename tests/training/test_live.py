@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,17 @@ from safetensors.torch import load_file
 
 from lingvis.collection.binding import image_fingerprint
 from lingvis.collection.collection import Collection
-from lingvis.data.dataset import Dataset
+from lingvis.data.dataset import Dataset, write_rows
 from lingvis.errors import UserError
 from lingvis.features.backbones import load_trainable
 from lingvis.features.extract import extract
 from lingvis.features.store import FeatureStore
+from lingvis.model.compress import compress
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CHECKPOINT
 from lingvis.model.stored import StoredImages
+from lingvis.suggestion import choose
+from lingvis.suggestion.run import suggest
 from lingvis.training.loop.average import WeightAverage
 from lingvis.training.run import train
 
@@ -120,6 +124,46 @@ def test_collections_bind_to_the_weights_of_the_backbone(
     with torch.no_grad():
         next(iter(model.model.image.backbone.parameters())).mul_(1.01)
     assert image_fingerprint(model) != before
+
+
+def test_a_compressed_model_keeps_its_classes_and_short_embeddings(
+    trained: Path, drawings: Path, tmp_path: Path
+) -> None:
+    whole = Embedder.load(trained, device="cpu")
+    files = [drawings / "images" / f"{number}.png" for number in range(12)]
+    for precision, nearest in (("float16", 0.999), ("int8", 0.97)):
+        compress(trained, tmp_path / precision, weights=precision)  # type: ignore[arg-type]
+        small = Embedder.load(tmp_path / precision, device="cpu")
+        assert small.dim == whole.dim == 6
+        assert image_fingerprint(small) != image_fingerprint(whole)
+        for first, second in (
+            (whole.encode_images(files), small.encode_images(files)),
+            (whole.encode_texts(["toucan", "red"], "en"), small.encode_texts(["toucan", "red"], "en")),
+        ):
+            assert (first * second).sum(axis=1).min() > nearest
+
+
+def test_pictures_are_suggested_by_their_embeddings_not_by_their_pixels(
+    trained: Path, drawings: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    shutil.copytree(drawings, folder)
+    rows = [
+        row.model_copy(update={"captions": {}}) if row.image in ("5.png", "6.png", "7.png") else row
+        for row in Dataset.open(folder).rows
+    ]
+    write_rows(folder / "captions.jsonl", rows)
+    stored = StoredImages.open(Embedder.load(trained, device="cpu"), Dataset.open(folder))
+    emb = stored.encode([f"{number}.png" for number in range(8)])
+    uncertain = np.zeros(8, np.float32)
+    for each in suggest(folder, 3, model=trained, device="cpu").pictures:
+        uncertain[int(Path(each.image).stem)] = each.uncertainty
+    (expected,) = choose(emb, 1, known=np.arange(5), uncertain=uncertain)
+    (chosen,) = suggest(folder, 1, model=trained, device="cpu").pictures
+    assert (chosen.image, chosen.alike) == (f"{expected.row}.png", expected.alike)
+    assert chosen.typicality == pytest.approx(expected.typicality, abs=1e-5)
+    with pytest.raises(UserError, match="are pixels, which do not show whether pictures are similar"):
+        suggest(folder, 3, device="cpu")
 
 
 def student_of(teacher: Path) -> list[str]:

@@ -170,7 +170,7 @@ class DualEncoder(nn.Module):
             side: sum(p.numel() for p in module.parameters())
             for side, module in (("image", self.image), ("text", self.text))
         }
-        directions = sum(each.numel() for each in self.similarity.state_dict().values())
+        directions = sum(each.numel() for each in self.similarity.buffers())
         counts["total"] = sum(p.numel() for p in self.parameters()) + directions
         table = self.text.words.table_values
         words = sum(p.numel() for p in self.text.words.parameters()) if table else 0

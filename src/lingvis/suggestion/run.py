@@ -32,7 +32,8 @@ def suggest(
 
     dataset: a dataset folder with features. count: number of pictures; all candidates if there are fewer.
     features: name of the stored features that similarity is measured on; by default the model's features, or the
-    only ones. model: a model folder or an opened model; among similar pictures, the most uncertain for the model come first.
+    only ones; instead of stored pixels, their embeddings by the model. model: a model folder or an opened model; among
+    similar pictures, the most uncertain for the model come first.
     seed: of the clustering. device: cpu or cuda.
     """
     if count < 1:
@@ -48,6 +49,12 @@ def suggest(
         store = stored.store
     else:
         store = FeatureStore.open(whole.features_dir / (features or _only_features(whole)))
+    by_model = stored is not None and store is stored.store and _has_pixels(store)
+    if _has_pixels(store) and not by_model:
+        raise UserError(
+            f"the features {store.path.name} are pixels, which do not show whether pictures are similar; give `features` "
+            "of another kind, or the `model` that was trained on these pixels and no `features`"
+        )
     usable = without_broken(whole, [store] if stored is None else [store, stored.store])
     rows = [row for row in usable.rows if row.split == "train"]
     described = np.array(
@@ -67,7 +74,7 @@ def suggest(
         uncertain = np.zeros(len(rows), np.float32)
         uncertain[candidates] = _uncertainty(stored, usable, [images[row] for row in candidates], lang)
     chosen = choose(
-        picture_vectors(store, images),
+        stored.encode(images) if by_model and stored is not None else picture_vectors(store, images),
         min(count, len(candidates)),
         known=np.flatnonzero(described),
         uncertain=uncertain,
@@ -99,6 +106,10 @@ def suggest(
 def picture_vectors(store: FeatureStore, images: list[str]) -> Floats:
     """The mean of each picture's stored vectors, [images, dim]."""
     return np.stack([store[row].mean(axis=0, dtype=np.float32) for row in store.index(images)])
+
+
+def _has_pixels(store: FeatureStore) -> bool:
+    return store.manifest.origin.kind == "pixels"
 
 
 def _uncertainty(stored: StoredImages, dataset: Dataset, images: list[str], lang: str | None) -> Floats:

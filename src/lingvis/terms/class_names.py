@@ -78,4 +78,6 @@ class ClassScores(ClassTerm):
         classes = self.classes(step)
         expected = (classes.known.float() / self.temperature).softmax(dim=-1)
         predicted = (classes.scores.float() / self.temperature).log_softmax(dim=-1)
-        return -(expected * predicted).sum(dim=-1).mean()
+        costs = -(expected * predicted).sum(dim=-1)
+        pictures = step.positives.any(dim=1)  # the others are repetitions that fill up the batch
+        return torch.where(pictures, costs, 0.0).sum() / pictures.sum().clamp(min=1)
