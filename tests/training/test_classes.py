@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from lingvis.data.class_names import read_concepts
 from lingvis.errors import UserError
@@ -90,6 +92,19 @@ def test_groups_of_classes_are_none_of_a_picture() -> None:
     images = ["1.jpg", "2.jpg", "3.jpg"]  # the last two have no sentence
     human = Sentences(images, ["?"], ["en"], np.array([0]), np.zeros(1, np.int8), np.ones(1, bool))
     assert add_class_names(human, ["en"], seed=0).groups[1:].min() == 3
+
+
+def test_classes_that_share_a_name_are_no_negatives_of_it(sentences: Sentences) -> None:
+    concepts, classes = read_concepts(), sentences.classes
+    assert classes is not None
+    machine, bird = 517, 134
+    assert "crane" in concepts[machine].names["en"] and "crane" in concepts[bird].names["en"]
+    rows = sentences.rows(Origin.CLASS)
+    crane = rows[[sentences.texts[row] == "crane" for row in rows]]
+    assert len(crane) >= 2
+    assert classes.named(crane, np.array([machine, bird, 963])).T.tolist() == [[True, True, False]] * len(
+        crane
+    )
 
 
 def test_batches_have_names_of_some_classes_in_some_languages(drawings: Path, tmp_path: Path) -> None:
@@ -185,3 +200,13 @@ def test_recipes_with_classes_or_teachers_that_do_not_fit_are_rejected(
 ) -> None:
     with pytest.raises(UserError, match=sentence):
         load_recipe("lingvis_live", [*SMALL, *changes])
+
+
+def test_directions_that_are_zero_are_reported_as_damage(trained: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(trained, damaged)
+    tensors = load_file(damaged / "model.safetensors")
+    tensors["similarity.directions"].zero_()
+    save_file(tensors, damaged / "model.safetensors")
+    with pytest.raises(UserError, match=r"similarity\.directions is zero"):
+        Embedder.load(damaged, device="cpu")

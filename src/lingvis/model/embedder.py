@@ -22,7 +22,7 @@ from lingvis.model.added_language import AddedLanguage, read_added
 from lingvis.model.allocation import AllocationLimit
 from lingvis.model.build import build_model, build_tokenizer, model_problems
 from lingvis.model.dual_encoder import DualEncoder
-from lingvis.model.folder import CONFIG, ModelConfig, read_tensors, report_damage
+from lingvis.model.folder import CONFIG, WEIGHTS, ModelConfig, read_tensors, report_damage
 from lingvis.pretrained import find_model
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Tokenizer
@@ -86,6 +86,11 @@ class Embedder:
             raise UserError(
                 f"the weights in {run} do not fit its config.json: {str(error).splitlines()[-1].strip()}"
             ) from error
+        short = config.model.similarity.options.get("dim")
+        if short and model.dim != short:
+            raise UserError(
+                f"{run / WEIGHTS} is damaged (similarity.directions is zero); restore the file or train again"
+            )
         model = model.to(where).eval()
         # The order in which TokenBank numbers languages.
         numbered = tokenizer.vocabulary.languages or config.languages

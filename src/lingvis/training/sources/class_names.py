@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lingvis.data.class_names import read_concepts
+from lingvis.arrays import Bools
+from lingvis.data.class_names import Concept, read_concepts
 from lingvis.errors import UserError, choices
 from lingvis.terms.base import Origin
 from lingvis.training.sources.sentences import ClassSentences, Sentences
@@ -56,9 +57,25 @@ def add_class_names(known: Sentences, languages: Sequence[str], seed: int) -> Se
         first_row=len(known.texts),
         first_group=first,
         concepts=np.asarray(written.concepts, np.int64),
-        members=members,
+        members=_with_namesakes(concepts, members),
     )
     return sentences.with_classes(names_of)
+
+
+def _with_namesakes(concepts: Sequence[Concept], members: Bools) -> Bools:
+    """The classes that a sentence about a concept may mean: its own, and those of concepts with a common name.
+
+    "Crane" is a bird and a machine; neither is a wrong answer to it.
+    """
+    sharing: dict[tuple[str, str], list[int]] = {}
+    for number, concept in enumerate(concepts):
+        for lang, names in concept.names.items():
+            for name in names:
+                sharing.setdefault((lang, name.casefold()), []).append(number)
+    meant = members.copy()
+    for numbers in sharing.values():
+        meant[numbers] |= members[numbers].any(axis=0)
+    return meant
 
 
 class _Writing:
