@@ -10,11 +10,12 @@ from lingvis.errors import UserError, choices
 from lingvis.files import atomic_folder
 from lingvis.lock import one_writer
 from lingvis.model import added_language
-from lingvis.model.added_language import ADDED, write_added
+from lingvis.model.added_language import write_added
 from lingvis.model.card import compressed_section
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import CARD, WEIGHTS, ModelConfig, is_model_folder, write_model_folder
+from lingvis.model.folder import ADDED, CARD, WEIGHTS, ModelConfig, is_model_folder
 from lingvis.model.precision import ReducedPrecision
+from lingvis.model.weights import write_model_folder
 from lingvis.pretrained import find_model
 
 

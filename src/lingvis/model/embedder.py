@@ -22,7 +22,8 @@ from lingvis.model.added_language import AddedLanguage, read_added
 from lingvis.model.allocation import AllocationLimit
 from lingvis.model.build import build_model, build_tokenizer, model_problems
 from lingvis.model.dual_encoder import DualEncoder
-from lingvis.model.folder import CONFIG, ModelConfig, read_tensors, report_damage
+from lingvis.model.folder import CONFIG, ModelConfig, report_damage
+from lingvis.model.weights import read_tensors
 from lingvis.pretrained import find_model
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Tokenizer
