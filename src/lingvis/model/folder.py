@@ -22,6 +22,7 @@ from lingvis.untrusted import read_json
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of a model whose training is not finished
 FORMAT: Literal[2] = 2
+TEXT_GRAPH, IMAGE_GRAPH = "text.onnx", "image.onnx"  # of an exported model
 ADDED = "added"  # folder of languages that were added later, one folder each
 
 
@@ -55,7 +56,7 @@ class ModelConfig(BaseModel):
     the training, as a record. languages: of the joint training. added: languages added later, each in a separate
     folder. features: how the features of pictures are computed. parameters: numbers of values, see
     `DualEncoder.parameter_counts`, and of trained values. image_fingerprint: of the image side; a collection stores
-    it too.
+    it too. text_fingerprint: of the text side, in an exported model.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,6 +70,7 @@ class ModelConfig(BaseModel):
     recipe: dict[str, Any] = {}
     parameters: dict[str, int] = {}
     image_fingerprint: str = ""
+    text_fingerprint: str = ""
     dataset: DatasetReference = DatasetReference()
     training: TrainingSummary = TrainingSummary()
 
@@ -123,6 +125,31 @@ def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
 def is_model_folder(folder: Path) -> bool:
     """Whether a folder holds a finished model."""
     return (folder / CONFIG).is_file()
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files of a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def read_card(run: Path) -> str:
+    """The card of a model folder; empty if it has none."""
+    file = run / CARD
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+
+
+def check_target(source: Path, target: Path, *, force: bool) -> None:
+    """Raise if the copy would replace something that was not meant, or be inside its source."""
+    if source.resolve() in (target.resolve(), *target.resolve().parents):
+        raise UserError(
+            f"`out`, {target}, is the model folder {source} or inside it; choose a folder outside it"
+        )
+    if target.exists() and not is_model_folder(target):
+        raise UserError(f"`out` exists and holds no model: {target}; choose another folder")
+    if target.exists() and not force:
+        raise UserError(
+            f"`out` exists already: {target}; choose another folder, or set `force` to replace it"
+        )
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from torch import Tensor
 from lingvis.errors import UserError
 from lingvis.files import atomic_file, write_text
 from lingvis.model.dual_encoder import DualEncoder
-from lingvis.model.folder import CARD, WEIGHTS, ModelConfig, report_damage
+from lingvis.model.folder import CARD, TEXT_GRAPH, WEIGHTS, ModelConfig, report_damage
 from lingvis.model.precision import Precision, reduce_precision, restore_precision
 from lingvis.text.tokenizers.base import Tokenizer
 from lingvis.untrusted import check_regular
@@ -46,6 +46,11 @@ def write_tensors(file: Path, tensors: Mapping[str, Tensor], weights: Precision 
 
 def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
     """The weights in a safetensors file of a model folder, as float32; raises if one is not finite."""
+    if not (folder / name).exists() and (folder / TEXT_GRAPH).is_file():
+        raise UserError(
+            f"{folder} holds an exported model, without the weights that torch needs ({name}); name the model folder that "
+            "it was exported from, or load it with lingvis.OnnxEmbedder.load"
+        )
     try:
         check_regular(folder / name)
         tensors = load_file(folder / name)
