@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,12 +41,14 @@ from lingvis.model.onnx.graphs import (
     to_onnx,
 )
 from lingvis.model.onnx.inputs import text_inputs
-from lingvis.model.onnx.session import load_onnxruntime
+from lingvis.model.onnx.session import load_onnxruntime, open_session
 from lingvis.pretrained import find_model
 from lingvis.text.tokenizers.base import Tokenizer
 
-# Two sentences of different lengths, from which the graph is recorded; any words do.
-EXAMPLES = ["one", "one two three"]
+# Graphs are recorded from the first sentences and compared with torch on others, of another number and length.
+RECORDED = ["one", "one two three"]
+CHECKED = ["one two three four five six", "", "two"]
+LARGEST_DIFFERENCE = 0.005  # of a value of an embedding
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,25 @@ class Export:
     image_fingerprint: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """A side of a model to export.
+
+    dynamic: the dimensions of its inputs that may have any size. recorded, checked: inputs of different sizes.
+    """
+
+    name: str
+    graph: nn.Module
+    dynamic: Mapping[str, Mapping[int, str]]
+    recorded: dict[str, Tensor]
+    checked: dict[str, Tensor]
+
+
 def export(run: str | Path, out: str | Path, *, force: bool = False) -> Export:
     """Write the model folder `run` to `out` for onnxruntime, without torch, atomically.
 
-    Both sides become graphs, the backbone included. Weights are stored as float16, or as int8 if the model folder is of
-    int8, and computed with in float32. The fingerprints stay: a collection of one model can be searched with the other.
+    Both sides become graphs, the backbone included. Weights are stored as int16, or as int8 if the model folder is of
+    int8; the computation is in float32. The fingerprints stay: a collection of one model can be searched with the other.
     force: replace a model folder at `out`.
     """
     onnx = _load_onnx()
@@ -74,9 +90,9 @@ def export(run: str | Path, out: str | Path, *, force: bool = False) -> Export:
     check_target(source, target, force=force)
     embedder = Embedder.load(source, device="cpu")
     _check_exportable(embedder, config)
-    finish = partial(_finish, onnx, embedder.dim)
-    image, text = finish(_image_graph(embedder)), finish(_text_graph(embedder))
-    added = {lang: finish(_added_graph(embedder, lang)) for lang in embedder.added}
+    write = partial(_write_graph, onnx, embedder)
+    image, text = write(_image_side(embedder)), write(_text_side(embedder))
+    added = {lang: write(_added_side(embedder, lang)) for lang in embedder.added}
     with one_writer(target), atomic_folder(target) as folder:
         check_target(source, target, force=force)  # again: another process may have made it meanwhile
         _write(folder / IMAGE_GRAPH, image)
@@ -124,7 +140,7 @@ def _check_exportable(embedder: Embedder, config: ModelConfig) -> None:
         )
 
 
-def _image_graph(embedder: Embedder) -> bytes:
+def _image_side(embedder: Embedder) -> _Side:
     features, preprocessing = embedder.features, embedder.features.preprocessing
     assert preprocessing is not None  # checked
     backbone = embedder.backbone
@@ -132,13 +148,19 @@ def _image_graph(embedder: Embedder) -> bytes:
     if not isinstance(backbone, BackboneInput):
         encoder = PictureEncoder(backbone, kind=features.kind, regions=features.region_mode)
         network = FrozenNetwork(backbone, preprocessing, kind=features.kind, cells=encoder.uses_cells)
-    pixels = torch.zeros(2, preprocessing.size, preprocessing.size, 3, dtype=torch.uint8)
-    side = fixed_size(embedder.model.image, network, pixels)
-    graph = ImageGraph(network, side, embedder.model.similarity)
-    return to_onnx(graph, {"pixels": pixels}, {"pixels": {0: "batch"}})
+    shape = (len(CHECKED), preprocessing.size, preprocessing.size, 3)
+    pixels = torch.randint(256, shape, generator=torch.Generator().manual_seed(0)).to(torch.uint8)
+    side = fixed_size(embedder.model.image, network, pixels[:1])
+    return _Side(
+        "image",
+        ImageGraph(network, side, embedder.model.similarity),
+        {"pixels": {0: "batch"}},
+        recorded={"pixels": pixels[:2]},
+        checked={"pixels": pixels},
+    )
 
 
-def _text_graph(embedder: Embedder) -> bytes:
+def _text_side(embedder: Embedder) -> _Side:
     text = embedder.model.text
     side = TextSide(
         augment=text.augment,
@@ -149,33 +171,54 @@ def _text_graph(embedder: Embedder) -> bytes:
         special=embedder.tokenizer.vocabulary.special,
     )
     graph = TextGraph(side, embedder.model.similarity)
-    return _record(graph, embedder.tokenizer, embedder.trained)
+    return _sentences(graph, embedder.tokenizer, embedder.trained[0])
 
 
-def _added_graph(embedder: Embedder, lang: str) -> bytes:
+def _added_side(embedder: Embedder, lang: str) -> _Side:
     text, added = embedder.model.text, embedder.added[lang]
     side = Branch(words=exportable_words(added.branch.words), text=text, place=added.branch.place)
-    return _record(TextGraph(side, embedder.model.similarity, shared=text), added.tokenizer, [lang])
+    return _sentences(TextGraph(side, embedder.model.similarity, shared=text), added.tokenizer, lang)
 
 
-def _record(graph: TextGraph, tokenizer: Tokenizer, languages: Sequence[str]) -> bytes:
-    examples = text_inputs(tokenizer, EXAMPLES, [languages[0]] * len(EXAMPLES))
-    inputs: dict[str, Tensor] = {name: torch.from_numpy(values) for name, values in examples.items()}
-    sentences = {0: "batch", 1: "length"}
-    dynamic = {"ids": sentences, "mask": sentences, "letters": {0: "words"}}
-    return to_onnx(graph, inputs, {name: dynamic[name] for name in inputs})
+def _sentences(graph: TextGraph, tokenizer: Tokenizer, lang: str) -> _Side:
+    recorded, checked = (
+        {
+            name: torch.from_numpy(values)
+            for name, values in text_inputs(tokenizer, texts, [lang] * len(texts)).items()
+        }
+        for texts in (RECORDED, CHECKED)
+    )
+    sizes = {0: "batch", 1: "length"}
+    dynamic = {"ids": sizes, "mask": sizes, "letters": {0: "words"}}
+    return _Side("text", graph, {name: dynamic[name] for name in recorded}, recorded, checked)
 
 
-def _finish(onnx: Any, dim: int, graph: bytes) -> bytes:
-    """The graph with smaller weights; its output states the length of an embedding."""
+def _write_graph(onnx: Any, embedder: Embedder, side: _Side) -> bytes:
+    """The graph of a side with smaller weights; raises if it does not compute the same as torch."""
     from lingvis.model.onnx.weights import reduce_weights  # needs onnx
 
-    model = onnx.load_from_string(graph)
-    reduce_weights(model)
-    model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = dim
-    onnx.checker.check_model(model)
-    finished: bytes = model.SerializeToString()
-    return finished
+    reason = ""
+    try:
+        model = onnx.load_from_string(to_onnx(side.graph, side.recorded, side.dynamic))
+        reduce_weights(model)
+        model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = embedder.dim  # not always inferred
+        content: bytes = model.SerializeToString()
+        inputs = {name: values.numpy() for name, values in side.checked.items()}
+        (embeddings,) = open_session(content).run(None, inputs)
+        with torch.no_grad():
+            difference = float((torch.from_numpy(embeddings) - side.graph(**side.checked)).abs().max())
+        if difference > LARGEST_DIFFERENCE:
+            reason = f"its embeddings differ by {difference:.4f}"
+    except (
+        Exception
+    ) as error:  # torch, onnx and onnxruntime raise many kinds of errors for parts they do not have
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+    if reason:
+        raise UserError(
+            f"model {embedder.name} cannot be exported: a part of its {side.name} side does not work in ONNX ({reason}); "
+            "use the model folder with torch"
+        )
+    return content
 
 
 def _load_onnx() -> Any:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone
 from lingvis.features.encode import HALF_MAX
 from lingvis.features.preprocessing import Preprocessing
@@ -39,6 +38,7 @@ class TextGraph(nn.Module):
     def __init__(self, side: nn.Module, similarity: Similarity, shared: nn.Module | None = None) -> None:
         super().__init__()
         self.side, self.similarity, self.shared = side, similarity, shared
+        self.eval()
 
     def forward(self, ids: Tensor, mask: Tensor, letters: Tensor | None = None) -> Tensor:
         words = None
@@ -88,6 +88,7 @@ class ImageGraph(nn.Module):
     def __init__(self, network: nn.Module, side: ImageSide, similarity: Similarity) -> None:
         super().__init__()
         self.network, self.side, self.similarity = network, side, similarity
+        self.eval()
 
     def forward(self, pixels: Tensor) -> Tensor:
         return self.similarity.prepare_images(self.side(self.network(pixels)))
@@ -158,7 +159,7 @@ def fixed_size(side: ImageSide, network: nn.Module, pixels: Tensor) -> ImageSide
         encoder=side.encoder,
         pooling=pooling,
         classes=side.classes,
-    ).eval()
+    )
 
 
 def to_onnx(
@@ -172,7 +173,7 @@ def to_onnx(
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")  # sizes that are constant, and the age of the exporter
             torch.onnx.export(
-                graph.eval(),
+                graph,
                 tuple(inputs.values()),
                 written,  # type: ignore[arg-type]
                 dynamo=False,  # the other exporter needs onnxscript
@@ -181,10 +182,6 @@ def to_onnx(
                 dynamic_axes={**dynamic, "embeddings": {0: "batch"}},
                 opset_version=OPSET,
             )
-    except (torch.onnx.errors.OnnxExporterError, RuntimeError) as error:
-        raise UserError(
-            f"a part of the model has no form in ONNX ({str(error).splitlines()[0]}); use the model with torch"
-        ) from error
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
     return written.getvalue()

@@ -16,19 +16,18 @@ from lingvis.printing import printable
 from lingvis.untrusted import check_regular
 
 OUTPUT = "embeddings"
-ERRORS_ONLY = 3  # level of the log
+SILENT = 4  # level of the log: errors are raised, not printed too
 
 
 class Graph:
     """A graph whose output is one embedding per row of its inputs; shapes: of the inputs, None where any size fits."""
 
     def __init__(self, file: Path, shapes: Mapping[str, tuple[int | None, ...]]) -> None:
-        runtime = load_onnxruntime()
-        options = runtime.SessionOptions()
-        options.log_severity_level = ERRORS_ONLY
         try:
             check_regular(file)
-            self._session = runtime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+            self._session = open_session(str(file))
+        except UserError:
+            raise
         except Exception as error:  # onnxruntime raises nearly anything on a damaged file
             raise _damaged(file, str(error)) from error
         actual = {each.name: _sizes(each.shape) for each in self._session.get_inputs()}
@@ -44,6 +43,14 @@ class Graph:
         """Embeddings, float32 [batch, dim]."""
         (embeddings,) = self._session.run([OUTPUT], inputs)
         return np.asarray(embeddings, np.float32)
+
+
+def open_session(graph: str | bytes) -> Any:
+    """A session of onnxruntime for a file or the content of one, on the CPU."""
+    runtime = load_onnxruntime()
+    options = runtime.SessionOptions()
+    options.log_severity_level = SILENT
+    return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 def load_onnxruntime() -> Any:

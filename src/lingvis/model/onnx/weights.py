@@ -1,32 +1,40 @@
 """Weights of a graph in fewer bytes; the graph computes in float32 as before.
 
-A weight whose rows are multiples of one step, as in a model folder of int8, is stored as int8 with its steps, every
-other one as float16. onnxruntime restores float32 when it opens the graph. Of tables, it restores the rows that a
-sentence needs.
+Each row of a weight is stored as whole numbers of one step: in int8 if that is exact, as for the weights of a model
+folder of int8, otherwise in int16, which is more exact than float16. onnxruntime restores float32 when it opens the
+graph; of tables, it restores only the rows that a sentence needs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from lingvis.arrays import Floats, StoredValues
+from lingvis.arrays import Floats
 
-SMALLEST = 1024  # values; smaller weights and vectors stay float32
-LARGEST = 127  # of an int8 value
-HALF_MAX = float(np.finfo(np.float16).max)
-HALF_STEP = 2.0**-11  # relative error of float16
+SMALLEST = 1024  # values; smaller weights stay float32
+# Values; weights of shorter rows stay float32. Depthwise convolutions have few weights, which matter much.
+SHORTEST_ROW = 32
+EXACT = 1e-6  # largest error of int8, as a share of the largest value in a row
 
 
 @dataclass(frozen=True, slots=True)
 class _Reduced:
-    """A weight in fewer bytes; steps: float32, for int8 only, as many dimensions as the values."""
+    """A weight as whole numbers times steps; steps: float32, one per row along some axis."""
 
-    values: StoredValues
-    steps: Floats | None = None
+    whole: NDArray[Any]
+    steps: Floats
+
+    @property
+    def by_row(self) -> bool:
+        """Whether the steps belong to the rows of the first axis."""
+        return self.steps.size == len(self.whole)
 
 
 def reduce_weights(model: onnx.ModelProto) -> None:
@@ -40,20 +48,17 @@ def reduce_weights(model: onnx.ModelProto) -> None:
     restoring: list[onnx.NodeProto] = []
     for weight in list(graph.initializer):
         values = numpy_helper.to_array(weight)
-        if values.dtype != np.float32 or values.ndim < 2 or values.size < SMALLEST:
+        if values.dtype != np.float32 or values.size < max(SMALLEST, SHORTEST_ROW * len(values)):
             continue
         reduced = _reduce(values)
-        if reduced is None:
-            continue
         graph.initializer.remove(weight)
-        _add(graph, _stored(weight.name), reduced.values)
-        if reduced.steps is not None:
-            _add(graph, _steps(weight.name), reduced.steps)
-        lookups = [node for node in users[weight.name] if _looks_up(node, weight.name, reduced)]
+        graph.initializer.append(numpy_helper.from_array(reduced.whole, _whole(weight.name)))
+        graph.initializer.append(numpy_helper.from_array(reduced.steps, _steps(weight.name)))
+        lookups = [node for node in users[weight.name] if reduced.by_row and _looks_up(node, weight.name)]
         for node in lookups:
-            _restore_rows(graph, node, weight.name, reduced)
+            _restore_rows(graph, node, weight.name)
         if len(lookups) < len(users[weight.name]):
-            restoring += _restore(_stored(weight.name), _steps(weight.name), weight.name, reduced)
+            restoring += _restore(_whole(weight.name), _steps(weight.name), weight.name)
     for node in reversed(restoring):
         graph.node.insert(0, node)
 
@@ -70,55 +75,51 @@ def _name_constants(graph: onnx.GraphProto) -> None:
                 graph.node.remove(node)
 
 
-def _reduce(values: Floats) -> _Reduced | None:
-    """The weight as int8 where that is as exact as float16, otherwise as float16; None if it is too large for both."""
-    for axis in range(values.ndim):
-        others = tuple(each for each in range(values.ndim) if each != axis)
-        largest = np.abs(values).max(axis=others, keepdims=True)
-        steps = np.where(largest > 0, largest / LARGEST, 1.0).astype(np.float32)
-        whole = np.rint(values / steps)
-        if values.shape[axis] > 1 and np.all(np.abs(whole * steps - values) <= HALF_STEP * largest):
-            return _Reduced(whole.astype(np.int8), steps)
-    return _Reduced(values.astype(np.float16)) if np.abs(values).max() <= HALF_MAX else None
+def _reduce(values: Floats) -> _Reduced:
+    """The weight in int8 along an axis for which that is exact, otherwise in int16 along the first axis."""
+    axes = [axis for axis, size in enumerate(values.shape) if size > 1]
+    for axis in axes:
+        reduced = _along(values, axis, np.int8)
+        error = np.abs(reduced.whole * reduced.steps - values)
+        if np.all(error <= EXACT * reduced.steps * np.iinfo(np.int8).max):
+            return reduced
+    return _along(values, axes[0], np.int16)
 
 
-def _looks_up(node: onnx.NodeProto, name: str, reduced: _Reduced) -> bool:
-    """Whether a node takes rows of the weight, whose steps belong to rows."""
+def _along(values: Floats, axis: int, kind: type[np.signedinteger[Any]]) -> _Reduced:
+    """Whole numbers of this kind, with one step per entry of the axis."""
+    others = tuple(each for each in range(values.ndim) if each != axis)
+    largest = np.abs(values).max(axis=others, keepdims=True)
+    steps = np.where(largest > 0, largest / np.iinfo(kind).max, 1.0).astype(np.float32)
+    return _Reduced(np.rint(values / steps).astype(kind), steps)
+
+
+def _looks_up(node: onnx.NodeProto, name: str) -> bool:
+    """Whether a node takes rows of the weight."""
     axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
-    by_row = reduced.steps is None or reduced.steps.shape[0] > 1
-    return node.op_type == "Gather" and node.input[0] == name and axis == 0 and by_row
+    return node.op_type == "Gather" and node.input[0] == name and axis == 0
 
 
-def _restore_rows(graph: onnx.GraphProto, node: onnx.NodeProto, name: str, reduced: _Reduced) -> None:
+def _restore_rows(graph: onnx.GraphProto, node: onnx.NodeProto, name: str) -> None:
     """Let a look-up take rows as they are stored, and restore these rows."""
     output = node.output[0]
-    rows, steps = f"{output}.stored", f"{output}.steps"
-    node.input[0], node.output[0] = _stored(name), rows
-    following = _restore(rows, steps, output, reduced)
-    if reduced.steps is not None:
-        following.insert(0, helper.make_node("Gather", [_steps(name), node.input[1]], [steps], axis=0))
+    rows, steps = f"{output}.rows", _steps(output)
+    node.input[0], node.output[0] = _whole(name), rows
+    row_steps = helper.make_node("Gather", [_steps(name), node.input[1]], [steps], axis=0)
     place = next(position for position, each in enumerate(graph.node) if each.output[0] == rows)
-    for position, each in enumerate(following):
+    for position, each in enumerate([row_steps, *_restore(rows, steps, output)]):
         graph.node.insert(place + 1 + position, each)
 
 
-def _restore(stored: str, steps: str, output: str, reduced: _Reduced) -> list[onnx.NodeProto]:
-    """Nodes that make float32 of stored values."""
-    if reduced.steps is None:
-        return [helper.make_node("Cast", [stored], [output], to=onnx.TensorProto.FLOAT)]
-    whole = f"{output}.whole"
-    return [
-        helper.make_node("Cast", [stored], [whole], to=onnx.TensorProto.FLOAT),
-        helper.make_node("Mul", [whole, steps], [output]),
-    ]
+def _restore(whole: str, steps: str, output: str) -> Iterator[onnx.NodeProto]:
+    """Nodes that make float32 of whole numbers and steps."""
+    floating = f"{output}.floating"
+    yield helper.make_node("Cast", [whole], [floating], to=onnx.TensorProto.FLOAT)
+    yield helper.make_node("Mul", [floating, steps], [output])
 
 
-def _add(graph: onnx.GraphProto, name: str, values: StoredValues) -> None:
-    graph.initializer.append(numpy_helper.from_array(values, name))
-
-
-def _stored(name: str) -> str:
-    return f"{name}.stored"
+def _whole(name: str) -> str:
+    return f"{name}.whole"
 
 
 def _steps(name: str) -> str:
