@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
 import lingvis
 from lingvis.arrays import Floats
@@ -258,7 +260,7 @@ def test_a_folder_with_weights_too_works_both_ways(whole: Path, copy: Path) -> N
 @pytest.mark.parametrize(
     ("recipe", "overrides", "imported", "problem"),
     [
-        ("scan_t2i", [], False, "similarity cross_attention does not compare one embedding per picture"),
+        ("scan_t2i", [], False, "similarity cross_attention is no inner product"),
         ("par_embn", [], False, "its text encoder or head has one layer per language"),
         ("demo", SMALL, True, "its features, efficientnet-lite0-global, were imported"),
         (
@@ -334,7 +336,31 @@ def test_damage_is_one_sentence(
     assert str(caught.value).isprintable()
 
 
-def test_damaged_tokenizers_and_configurations_are_one_sentence(copy: Path) -> None:
+def test_words_beyond_the_table_are_one_sentence(tmp_path: Path) -> None:
+    export(make_stored_model(tmp_path / "run", "demo", SMALL), tmp_path / "out")
+    vocabulary = tmp_path / "out" / "vocabulary.json"
+    listed = json.loads(vocabulary.read_text())["words"]
+    vocabulary.write_text(json.dumps({"words": [*listed, "unicorn"]}))
+    model = OnnxEmbedder.load(tmp_path / "out")
+    assert np.isfinite(model.encode_texts(["the house"], "en")).all()
+    with pytest.raises(
+        UserError, match=r"text.onnx is damaged \(it cannot be computed: .*\); restore"
+    ) as caught:
+        model.encode_texts(["the unicorn"], "en")
+    assert str(caught.value).isprintable()
+
+
+def test_numbers_that_are_not_finite_are_damage(copy: Path) -> None:
+    model = onnx.load(copy / TEXT_GRAPH)
+    last = next(node for node in model.graph.node if "embeddings" in node.output)
+    last.output[0] = "signed"
+    model.graph.node.append(helper.make_node("Log", ["signed"], ["embeddings"]))  # NaN for negative values
+    onnx.save(model, copy / TEXT_GRAPH)
+    with pytest.raises(UserError, match=r"text.onnx is damaged \(its embeddings are not 64 finite numbers\)"):
+        OnnxEmbedder.load(copy).encode_texts(["the house"], "en")
+
+
+def test_damaged_tokenizers_and_configurations_are_one_sentence(whole: Path, copy: Path) -> None:
     (copy / "characters.json").write_text('{"characters": ["ab"]}')
     with pytest.raises(UserError, match=r"the tokenizer in .* is damaged \(its characters must be a list"):
         OnnxEmbedder.load(copy)
@@ -344,6 +370,11 @@ def test_damaged_tokenizers_and_configurations_are_one_sentence(copy: Path) -> N
     (copy / "characters.json").write_text('{"characters": ["a", "b"]}')
     with pytest.raises(UserError, match=r"text.onnx is damaged \(it takes .*, but the tokenizer"):
         OnnxEmbedder.load(copy)
+    config["features"]["preprocessing"] = None
+    (copy / CONFIG).write_text(json.dumps(config))
+    with pytest.raises(UserError, match=r"config.json is damaged \(features.preprocessing is missing\)"):
+        OnnxEmbedder.load(copy)
+    config["features"] = ModelConfig.read(whole).features.model_dump(mode="json")
     config["model"]["text"]["tokenizer"] = {"name": "nothing"}
     (copy / CONFIG).write_text(json.dumps(config))
     with pytest.raises(UserError, match="unknown tokenizer 'nothing'"):

@@ -94,6 +94,9 @@ class OnnxEmbedder:
             raise UserError(
                 f"{folder} is no exported model ({', '.join(missing)} missing); make one with: lingvis export {folder} OUT"
             )
+        with report_damage(str(folder / CONFIG)):
+            if config.features.preprocessing is None:
+                raise ValueError("features.preprocessing is missing")
         return cls(folder, config)
 
     @property
@@ -109,7 +112,7 @@ class OnnxEmbedder:
     @property
     def preprocessing(self) -> Preprocessing:
         """How pictures become the pixels that `encode_decoded` takes."""
-        assert self.features.preprocessing is not None  # a model without it cannot be exported
+        assert self.features.preprocessing is not None  # checked in `load`
         return self.features.preprocessing
 
     def encode_texts(

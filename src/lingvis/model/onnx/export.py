@@ -125,7 +125,7 @@ def _check_exportable(embedder: Embedder, config: ModelConfig) -> None:
     """Raise if a part of the model has no graph, or if nothing makes its features from a picture."""
     text, reason = embedder.model.text, ""
     if not embedder.inner_product:
-        reason = f"similarity {config.model.similarity.name} does not compare one embedding per picture and sentence"
+        reason = f"similarity {config.model.similarity.name} is no inner product of a picture and a sentence"
     elif text.encoder.per_language or text.head.per_language:
         reason = (
             "its text encoder or head has one layer per language, and a graph is the same for every sentence"

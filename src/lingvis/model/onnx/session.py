@@ -23,6 +23,7 @@ class Graph:
     """A graph whose output is one embedding per row of its inputs; shapes: of the inputs, None where any size fits."""
 
     def __init__(self, file: Path, shapes: Mapping[str, tuple[int | None, ...]]) -> None:
+        self._file = file
         try:
             check_regular(file)
             self._session = open_session(str(file))
@@ -41,7 +42,12 @@ class Graph:
 
     def __call__(self, **inputs: NDArray[Any]) -> Floats:
         """Embeddings, float32 [batch, dim]."""
-        (embeddings,) = self._session.run([OUTPUT], inputs)
+        try:
+            (embeddings,) = self._session.run([OUTPUT], inputs)
+        except Exception as error:  # such as a word beyond the end of the table
+            raise _damaged(self._file, f"it cannot be computed: {error}") from error
+        if embeddings.shape[1:] != (self.dim,) or not np.isfinite(embeddings).all():
+            raise _damaged(self._file, f"its embeddings are not {self.dim} finite numbers")
         return np.asarray(embeddings, np.float32)
 
 
