@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lingvis.arrays import Floats
 from lingvis.errors import UserError
+from lingvis.hardware import core_count
 from lingvis.printing import printable
 from lingvis.untrusted import check_regular
 
@@ -56,6 +57,7 @@ def open_session(graph: str | bytes) -> Any:
     runtime = load_onnxruntime()
     options = runtime.SessionOptions()
     options.log_severity_level = SILENT
+    options.intra_op_num_threads = core_count()  # its default counts cores that this process may not use
     return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
