@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from lingvis.features.extract import extract as extract_features
     from lingvis.model.compress import compress
     from lingvis.model.embedder import Embedder
+    from lingvis.model.onnx.embedder import OnnxEmbedder
+    from lingvis.model.onnx.export import export
     from lingvis.new_language.run import add_language
     from lingvis.suggestion.run import suggest
     from lingvis.training.run import train
@@ -23,10 +25,12 @@ __all__ = [
     "Collection",
     "Dataset",
     "Embedder",
+    "OnnxEmbedder",
     "__version__",
     "add_language",
     "compress",
     "evaluate",
+    "export",
     "extract_features",
     "load",
     "suggest",
@@ -38,9 +42,11 @@ _PLACES = {
     "Collection": ("lingvis.collection.collection", "Collection"),
     "Dataset": ("lingvis.data.dataset", "Dataset"),
     "Embedder": ("lingvis.model.embedder", "Embedder"),
+    "OnnxEmbedder": ("lingvis.model.onnx.embedder", "OnnxEmbedder"),
     "add_language": ("lingvis.new_language.run", "add_language"),
     "compress": ("lingvis.model.compress", "compress"),
     "evaluate": ("lingvis.evaluation.run", "evaluate"),
+    "export": ("lingvis.model.onnx.export", "export"),
     "extract_features": ("lingvis.features.extract", "extract"),
     "load": ("lingvis.model.embedder", "Embedder.load"),
     "suggest": ("lingvis.suggestion.run", "suggest"),

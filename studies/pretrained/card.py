@@ -14,8 +14,7 @@ from pathlib import Path
 
 from lingvis.errors import UserError
 from lingvis.files import write_text
-from lingvis.model.compress import folder_bytes
-from lingvis.model.folder import CARD, ModelConfig
+from lingvis.model.folder import CARD, ModelConfig, folder_bytes
 from lingvis.model.precision import Precision
 from studies.arguments import make_parser
 from studies.pretrained.precision import FOLDER, PRECISIONS, record_name

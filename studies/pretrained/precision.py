@@ -20,9 +20,9 @@ import torch
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation.run import evaluate
-from lingvis.model.compress import compress, folder_bytes, weight_bytes
+from lingvis.model.compress import compress, weight_bytes
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import ModelConfig
+from lingvis.model.folder import ModelConfig, folder_bytes
 from lingvis.model.precision import Precision, ReducedPrecision
 from studies.arguments import add_device, add_out, make_parser
 from studies.records import RUNS, Record, agrees, append, check_writable, find, origin

@@ -80,7 +80,8 @@ def make_untrained(run: Path, recipe_name: str = "lingvis", overrides: Sequence[
     from lingvis.features.description import Features
     from lingvis.features.encode import PictureEncoder
     from lingvis.model.build import build_model, build_tokenizer
-    from lingvis.model.folder import ModelConfig, write_model_folder
+    from lingvis.model.folder import ModelConfig
+    from lingvis.model.weights import write_model_folder
     from lingvis.training.validate import load_recipe
 
     torch.manual_seed(0)

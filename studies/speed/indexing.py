@@ -35,7 +35,8 @@ from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, PictureFile
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import ModelConfig, write_model_folder
+from lingvis.model.folder import ModelConfig
+from lingvis.model.weights import write_model_folder
 from lingvis.ray.cluster import Cluster, load_ray
 from lingvis.ray.indexing import ClusterWorkers
 from lingvis.training.validate import load_recipe

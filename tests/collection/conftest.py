@@ -13,9 +13,11 @@ from PIL import Image
 
 from lingvis.features.backbones import load_backbone
 from lingvis.features.description import Features
-from lingvis.features.encode import Kind, PictureEncoder
+from lingvis.features.encode import PictureEncoder
+from lingvis.features.kinds import Kind
 from lingvis.model.build import build_model, build_tokenizer
-from lingvis.model.folder import ModelConfig, write_model_folder
+from lingvis.model.folder import ModelConfig
+from lingvis.model.weights import write_model_folder
 from lingvis.training.validate import load_recipe
 
 from ..postgres import Server

@@ -25,7 +25,7 @@ from lingvis.collection.rerank.cache import PictureCache
 from lingvis.collection.rerank.second_model import SecondModel, joint_scores
 from lingvis.collection.stores.records import Hit
 from lingvis.errors import UserError
-from lingvis.features.encode import Kind
+from lingvis.features.kinds import Kind
 from lingvis.model.embedder import Embedder
 
 from .conftest import make_model, make_pictures

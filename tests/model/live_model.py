@@ -8,7 +8,8 @@ from pathlib import Path
 from lingvis.features.description import Features
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.model.build import build_model, build_tokenizer
-from lingvis.model.folder import ModelConfig, write_model_folder
+from lingvis.model.folder import ModelConfig
+from lingvis.model.weights import write_model_folder
 from lingvis.training.validate import load_recipe
 
 SIDE = 224  # pixels, as the backbone prepares them

@@ -27,8 +27,9 @@ from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.store import FeatureStore, write_store
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import ModelConfig, write_model_folder
+from lingvis.model.folder import ModelConfig
 from lingvis.model.stored import StoredImages
+from lingvis.model.weights import write_model_folder
 from lingvis.training.validate import load_recipe
 
 COUNT = 6

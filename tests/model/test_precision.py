@@ -18,10 +18,9 @@ import lingvis
 from lingvis.cli import main
 from lingvis.collection.binding import image_fingerprint
 from lingvis.errors import UserError
-from lingvis.model.added_language import ADDED
 from lingvis.model.compress import compress
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import CARD, CONFIG, WEIGHTS, ModelConfig
+from lingvis.model.folder import ADDED, CARD, CONFIG, WEIGHTS, ModelConfig
 from lingvis.model.precision import Precision, reduce_precision, restore_precision
 
 from ..collection.conftest import make_pictures

@@ -13,6 +13,7 @@ from lingvis.cli.commands import (
     data,
     demo,
     evaluate,
+    export,
     features,
     recipes,
     serve,
@@ -38,6 +39,7 @@ app.command(train.train)
 app.command(evaluate.evaluate)
 app.command(add_language.add_language)
 app.command(compress.compress)
+app.command(export.export)
 app.command(suggest.suggest)
 app.command(collections.index)
 app.command(collections.search)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from lingvis.arrays import Floats
 from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError
@@ -29,7 +27,7 @@ def describe(embedder: Embedder, run: Path) -> Header:
     return Header(
         dim=embedder.dim,
         image_fingerprint=image_fingerprint(embedder),
-        text_fingerprint=_text_fingerprint(embedder),
+        text_fingerprint=embedder.text_fingerprint,
         model=to_reference(run),
         features=_features(embedder),
     )
@@ -37,7 +35,7 @@ def describe(embedder: Embedder, run: Path) -> Header:
 
 def image_fingerprint(embedder: Embedder) -> str:
     """Return a hash of everything that determines a picture's embedding: the image side and its features."""
-    image = [embedder.model.image_fingerprint(), _features(embedder)]
+    image = [embedder.image_fingerprint, _features(embedder)]
     return hashlib.sha256(json.dumps(image, sort_keys=True).encode()).hexdigest()
 
 
@@ -79,18 +77,3 @@ class ImageEmbedder:
 def _features(embedder: Embedder) -> dict[str, Any]:
     """Return the description of a model's features, without the name of their folder."""
     return embedder.features.model_dump(mode="json", exclude={"name"})
-
-
-def _text_fingerprint(embedder: Embedder) -> str:
-    """Return the hash of the text side, then one per added language: "HASH cs=HASH"; see `same_captions`."""
-    base = _digest(json.dumps(embedder.trained), embedder.model.text)
-    added = [f"{lang}={_digest(lang, language.branch)}" for lang, language in embedder.added.items()]
-    return " ".join([base, *added])
-
-
-def _digest(start: str, module: nn.Module) -> str:
-    digest = hashlib.sha256(start.encode())
-    for name, tensor in sorted(module.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()

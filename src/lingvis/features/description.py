@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt
 
-from lingvis.features.encode import POOLED, Kind, RegionMode
+from lingvis.features.kinds import POOLED, Kind, RegionMode
 from lingvis.features.preprocessing import Preprocessing
-from lingvis.features.store import FeatureStore
+
+if TYPE_CHECKING:
+    from lingvis.features.store import FeatureStore
 
 
 def _folder_name(name: str) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -17,20 +16,14 @@ from torch import Tensor
 
 from lingvis.arrays import Floats, StoredValues
 from lingvis.data.rows import Box
-from lingvis.errors import UserError, choices
+from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Backbone, BackboneInput
 from lingvis.features.decoding.content import Decode, DecodeRequest, ViewRequest, decode_content, decode_file
+from lingvis.features.kinds import POOLED, check_kind
 from lingvis.features.pictures import BrokenPicture, DecodedPicture
 from lingvis.features.prefetch import prefetch
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.regions import coverage
-
-Kind = Literal["global", "grid", "region", "pixels"]
-RegionMode = Literal["crop", "pooled"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-REGION_MODES: tuple[RegionMode, ...] = get_args(RegionMode)
-# The default: one pass of the backbone per picture, for any number of boxes.
-POOLED: RegionMode = "pooled"
 
 HALF_MAX = float(torch.finfo(torch.float16).max)
 
@@ -52,15 +45,6 @@ class FeatureSet:
 
     values: StoredValues
     boxes: Floats | None = None
-
-
-def check_kind(kind: str, regions: str) -> tuple[Kind, RegionMode | None]:
-    """Both arguments as literals, the region mode only for kind `region`; raises for an unknown value."""
-    if kind not in KINDS:
-        raise UserError(f"unknown kind of features {kind!r}; choose one of: {choices(KINDS)}")
-    if regions not in REGION_MODES:
-        raise UserError(f"unknown region mode {regions!r}; choose one of: {choices(REGION_MODES)}")
-    return kind, regions if kind == "region" else None
 
 
 class PictureEncoder:

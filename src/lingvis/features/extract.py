@@ -15,7 +15,8 @@ from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.decoding.pool import DecoderPool
-from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile, check_kind
+from lingvis.features.encode import FeatureSet, PictureEncoder, PictureFile
+from lingvis.features.kinds import POOLED, check_kind
 from lingvis.features.manifest import FeatureOrigin
 from lingvis.features.names import store_name
 from lingvis.features.partial import PartialStore, one_extraction

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ValidationError
 import lingvis
 from lingvis.data.rows import PictureProblem
 from lingvis.errors import UserError
-from lingvis.features.encode import Kind, RegionMode
+from lingvis.features.kinds import Kind, RegionMode
 from lingvis.features.names import command_for
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.files import checksum, sync, write_json

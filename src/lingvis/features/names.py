@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from lingvis.features.backbones import BACKBONES
-from lingvis.features.encode import KINDS
+from lingvis.features.kinds import KINDS
 
 
 def store_name(backbone: str, kind: str) -> str:

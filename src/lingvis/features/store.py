@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lingvis.arrays import Floats, Ints, StoredValues
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
-from lingvis.features.encode import Kind
+from lingvis.features.kinds import Kind
 from lingvis.features.manifest import (
     BOXES,
     NAMES,

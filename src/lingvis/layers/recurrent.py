@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lingvis.errors import UserError
+from lingvis.layers.tracing import is_recorded
 
 
 class MaskedGRU(nn.Module):
@@ -57,8 +58,14 @@ def reversal(mask: Tensor) -> Tensor:
 
 def reverse(values: Tensor, rows: Tensor) -> Tensor:
     """Apply a `reversal` to values [batch, length, dim]."""
+    if is_recorded():
+        return _gather(values, rows)
     result: Tensor = _Reverse.apply(values, rows)  # type: ignore[no-untyped-call]
     return result
+
+
+def _gather(values: Tensor, rows: Tensor) -> Tensor:
+    return values.flatten(0, 1).index_select(0, rows).view(values.shape)
 
 
 class _Reverse(torch.autograd.Function):
@@ -67,9 +74,9 @@ class _Reverse(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, rows: Tensor) -> Tensor:
         ctx.save_for_backward(rows)
-        return values.flatten(0, 1).index_select(0, rows).view(values.shape)
+        return _gather(values, rows)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (rows,) = ctx.saved_tensors
-        return grad.flatten(0, 1).index_select(0, rows).view(grad.shape), None
+        return _gather(grad, rows), None

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lingvis.data.rows import Language
 from lingvis.errors import UserError
 from lingvis.files import write_json
 from lingvis.model.allocation import AllocationLimit
 from lingvis.model.build import make_part
 from lingvis.model.dual_encoder import TextSide
-from lingvis.model.folder import CONFIG, read_tensors, report_damage, write_tensors
+from lingvis.model.folder import ADDED, CONFIG, AddedConfig, report_damage
 from lingvis.model.precision import Precision
+from lingvis.model.weights import read_tensors, write_tensors
 from lingvis.recipes.options import PROVIDED, part_problems
 from lingvis.recipes.schema import Part
 from lingvis.text.bank import TokenBank
@@ -32,25 +30,7 @@ from lingvis.text.words.base import WORDS, WordPart
 from lingvis.types import TextBatch
 from lingvis.untrusted import read_json
 
-ADDED, WEIGHTS = "added", "words.safetensors"
-
-
-class AddedConfig(BaseModel):
-    """config.json of an added language.
-
-    like: the language of the model whose layers are shared, if the model has one layer per language.
-    route, data, numbers: a record of the training, the data and the measurements.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    format: Literal[1] = 1
-    lang: Language
-    tokenizer: Part
-    words: Part
-    like: str
-    route: str
-    data: dict[str, Any]
-    numbers: dict[str, Any]
+WEIGHTS = "words.safetensors"
 
 
 class Branch(nn.Module):

@@ -75,6 +75,14 @@ The weights of {base}, stored as {stored}. They become float32 on loading. Score
 """
 
 
+def exported_section(*, base: str) -> str:
+    """The section of the card about an exported model."""
+    return f"""
+## ONNX
+{base}, exported for onnxruntime. Its scores differ from those of {base} by rounding alone.
+"""
+
+
 def added_section(report: Mapping[str, Any]) -> str:
     """The section of the card about an added language."""
     lang = report["lang"]

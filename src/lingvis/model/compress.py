@@ -10,11 +10,12 @@ from lingvis.errors import UserError, choices
 from lingvis.files import atomic_folder
 from lingvis.lock import one_writer
 from lingvis.model import added_language
-from lingvis.model.added_language import ADDED, write_added
+from lingvis.model.added_language import write_added
 from lingvis.model.card import compressed_section
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import CARD, WEIGHTS, ModelConfig, is_model_folder, write_model_folder
+from lingvis.model.folder import ADDED, WEIGHTS, ModelConfig, check_target, folder_bytes, read_card
 from lingvis.model.precision import ReducedPrecision
+from lingvis.model.weights import write_model_folder
 from lingvis.pretrained import find_model
 
 
@@ -47,11 +48,11 @@ def compress(
         raise UserError(f"`weights` is {weights!r}; choose one of: {choices(get_args(ReducedPrecision))}")
     source, target = find_model(run), Path(out)
     config = ModelConfig.read(source)
-    _check_target(source, target, force=force)
+    check_target(source, target, force=force)
     embedder = Embedder.load(source, device="cpu")
     before = weight_bytes(source, config)
     with one_writer(target), atomic_folder(target) as folder:
-        _check_target(source, target, force=force)  # again: another process may have made it meanwhile
+        check_target(source, target, force=force)  # again: another process may have made it meanwhile
         name = target.resolve().name
         section = compressed_section(base=source.resolve().name, weights=weights)
         renamed = config.model_copy(update={"name": name})
@@ -60,7 +61,7 @@ def compress(
             config=renamed,
             model=embedder.model,
             tokenizer=embedder.tokenizer,
-            card=_card(source) + section,
+            card=read_card(source) + section,
             weights=weights,
         )
         for language in embedder.added.values():
@@ -82,27 +83,3 @@ def weight_bytes(folder: Path, config: ModelConfig) -> int:
     """Bytes of the files that hold weights: of the model and of its added languages."""
     added = [folder / ADDED / lang / added_language.WEIGHTS for lang in config.added]
     return sum(file.stat().st_size for file in [folder / WEIGHTS, *added])
-
-
-def folder_bytes(folder: Path) -> int:
-    """Bytes of all files of a folder."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def _card(run: Path) -> str:
-    file = run / CARD
-    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-
-
-def _check_target(source: Path, target: Path, *, force: bool) -> None:
-    """Raise if the copy would replace something that was not meant, or be inside its source."""
-    if source.resolve() in (target.resolve(), *target.resolve().parents):
-        raise UserError(
-            f"`out`, {target}, is the model folder {source} or inside it; choose a folder outside it"
-        )
-    if target.exists() and not is_model_folder(target):
-        raise UserError(f"`out` exists and holds no model: {target}; choose another folder")
-    if target.exists() and not force:
-        raise UserError(
-            f"`out` exists already: {target}; choose another folder, or set `force` to replace it"
-        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -9,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from lingvis.arrays import Floats, Ints, StoredValues
 from lingvis.data.rows import Box
@@ -22,13 +25,14 @@ from lingvis.model.added_language import AddedLanguage, read_added
 from lingvis.model.allocation import AllocationLimit
 from lingvis.model.build import build_model, build_tokenizer, model_problems
 from lingvis.model.dual_encoder import DualEncoder
-from lingvis.model.folder import CONFIG, WEIGHTS, ModelConfig, read_tensors, report_damage
+from lingvis.model.folder import CONFIG, WEIGHTS, ModelConfig, report_damage
+from lingvis.model.requests import check_dim, first_values, sentence_languages
+from lingvis.model.weights import read_tensors
 from lingvis.pretrained import find_model
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Tokenizer
 
 BATCH = 256
-SHORTEST = 1e-12  # of an embedding that is scaled to unit length
 
 
 class Embedder:
@@ -132,6 +136,18 @@ class Embedder:
         return self.model.similarity.pooled
 
     @property
+    def image_fingerprint(self) -> str:
+        """Hash of the image side, see `DualEncoder.image_fingerprint`."""
+        return self.model.image_fingerprint()
+
+    @property
+    def text_fingerprint(self) -> str:
+        """Hash of the text side, then one per added language: "HASH cs=HASH"."""
+        base = _digest(json.dumps(self.trained), self.model.text)
+        added = [f"{lang}={_digest(lang, language.branch)}" for lang, language in self.added.items()]
+        return " ".join([base, *added])
+
+    @property
     def backbone(self) -> Backbone | BackboneInput:
         """The backbone of the features that the model was trained on, loaded at first use.
 
@@ -158,15 +174,10 @@ class Embedder:
 
         dim: keep the first values only, scaled to unit length again; for models with `inner_product`.
         """
-        check_list("texts", texts, "sentences")
+        langs = sentence_languages(texts, lang)
         self._check_dim(dim)
-        langs = [lang] * len(texts) if isinstance(lang, str) else list(lang)
-        if len(langs) != len(texts):
-            raise UserError(
-                f"lang has {len(langs)} languages for {len(texts)} sentences; give one per sentence, or one for all"
-            )
         emb = self._encode_sides(texts, langs) if texts else np.zeros((0, self.dim), np.float32)
-        return emb if dim is None else _first_values(emb, dim)
+        return emb if dim is None else first_values(emb, dim)
 
     def _encode_sides(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
         """Encode sentences, each by the text side of its language."""
@@ -227,7 +238,7 @@ class Embedder:
         stored = np.concatenate(sets)
         values = stored if stored.dtype == np.uint8 else stored.astype(np.float16)
         emb = self.encode_table(FeatureTable(values=values, offsets=offsets, rows=rows, device=self.device))
-        return emb if dim is None else _first_values(emb, dim)
+        return emb if dim is None else first_values(emb, dim)
 
     def encode_table(self, table: FeatureTable) -> Floats:
         """All sets of a feature table -> float32 [sets, dim]."""
@@ -243,17 +254,12 @@ class Embedder:
 
     def _check_dim(self, dim: int | None) -> None:
         """Raise unless embeddings can be cut to `dim` values."""
-        if dim is None:
-            return
-        if not self.inner_product:
+        if dim is not None and not self.inner_product:
             raise UserError(
                 f"dim is {dim}, but the scores of model {self.name} are not inner products, so its embeddings cannot "
                 "be cut; leave dim out"
             )
-        if not 1 <= dim <= self.dim:
-            raise UserError(
-                f"dim must be between 1 and {self.dim}, the length of an embedding of model {self.name}, got {dim}"
-            )
+        check_dim(self.name, dim, self.dim)
 
     def _in_batches(self, order: Ints, encode: Callable[[Ints], torch.Tensor]) -> Floats:
         """Encode rows in the given order; the results are in the original order."""
@@ -273,9 +279,9 @@ class Embedder:
         return back
 
 
-def _first_values(emb: Floats, dim: int) -> Floats:
-    """The first `dim` values of each embedding, scaled to unit length; zeros stay zeros."""
-    prefix = emb[:, :dim]
-    lengths = np.linalg.norm(prefix, axis=1, keepdims=True)
-    shortened: Floats = prefix / np.maximum(lengths, SHORTEST)
-    return shortened
+def _digest(start: str, module: nn.Module) -> str:
+    digest = hashlib.sha256(start.encode())
+    for name, tensor in sorted(module.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from lingvis import __version__
 from lingvis.data.rows import Language
 from lingvis.errors import UserError
 from lingvis.features.description import Features
-from lingvis.files import atomic_file, write_json, write_text
-from lingvis.model.dual_encoder import DualEncoder
-from lingvis.model.precision import Precision, reduce_precision, restore_precision
+from lingvis.files import write_json
 from lingvis.printing import printable
-from lingvis.recipes.schema import ModelRecipe
+from lingvis.recipes.schema import ModelRecipe, Part
 from lingvis.strict import explain
-from lingvis.text.tokenizers.base import Tokenizer
-from lingvis.untrusted import check_regular, read_json
+from lingvis.untrusted import read_json
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of a model whose training is not finished
 FORMAT: Literal[2] = 2
+TEXT_GRAPH, IMAGE_GRAPH = "text.onnx", "image.onnx"  # of an exported model
+ADDED = "added"  # folder of languages that were added later, one folder each
 
 
 class DatasetReference(BaseModel):
@@ -61,7 +56,7 @@ class ModelConfig(BaseModel):
     the training, as a record. languages: of the joint training. added: languages added later, each in a separate
     folder. features: how the features of pictures are computed. parameters: numbers of values, see
     `DualEncoder.parameter_counts`, and of trained values. image_fingerprint: of the image side; a collection stores
-    it too.
+    it too. text_fingerprint: of the text side, in an exported model.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,6 +70,7 @@ class ModelConfig(BaseModel):
     recipe: dict[str, Any] = {}
     parameters: dict[str, int] = {}
     image_fingerprint: str = ""
+    text_fingerprint: str = ""
     dataset: DatasetReference = DatasetReference()
     training: TrainingSummary = TrainingSummary()
 
@@ -101,6 +97,24 @@ class ModelConfig(BaseModel):
         write_json(folder / CONFIG, self.model_dump(mode="json"))
 
 
+class AddedConfig(BaseModel):
+    """config.json of an added language.
+
+    like: the language of the model whose layers are shared, if the model has one layer per language.
+    route, data, numbers: a record of the training, the data and the measurements.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    format: Literal[1] = 1
+    lang: Language
+    tokenizer: Part
+    words: Part
+    like: str
+    route: str
+    data: dict[str, Any]
+    numbers: dict[str, Any]
+
+
 def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
     """Convert format 1, in which only the recipe had the sections of the model."""
     recipe = values["recipe"]
@@ -113,55 +127,29 @@ def is_model_folder(folder: Path) -> bool:
     return (folder / CONFIG).is_file()
 
 
-def write_model_folder(
-    folder: Path,
-    *,
-    config: ModelConfig,
-    model: DualEncoder,
-    tokenizer: Tokenizer,
-    card: str,
-    weights: Precision = "float32",
-) -> None:
-    """Write a model folder; config.json comes last, so that a folder with this file is complete."""
-    tokenizer.save(folder)
-    model.text.words.save(folder)
-    write_tensors(folder / WEIGHTS, model.state_dict(), weights)
-    write_text(folder / CARD, card)
-    config.write(folder)
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files of a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def write_tensors(file: Path, tensors: Mapping[str, Tensor], weights: Precision = "float32") -> None:
-    """Write weights by name into a safetensors file, in the given precision."""
-    reduced = reduce_precision(tensors, weights)
-    flat = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in reduced.items()}
-    with atomic_file(file) as temporary:
-        save_file(flat, temporary)
+def read_card(run: Path) -> str:
+    """The card of a model folder; empty if it has none."""
+    file = run / CARD
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
 
 
-def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
-    """The weights in a safetensors file of a model folder, as float32; raises if one is not finite."""
-    try:
-        check_regular(folder / name)
-        tensors = load_file(folder / name)
-    except (OSError, ValueError, SafetensorError) as error:
+def check_target(source: Path, target: Path, *, force: bool) -> None:
+    """Raise if the copy would replace something that was not meant, or be inside its source."""
+    if source.resolve() in (target.resolve(), *target.resolve().parents):
         raise UserError(
-            f"{folder / name} cannot be read ({error}); restore the file or train again"
-        ) from error
-    for weight, tensor in tensors.items():
-        if not is_finite(tensor):
-            raise UserError(
-                f"{folder / name} is damaged ({weight} has a value that is not a finite number); restore the file or "
-                "train again"
-            )
-    with report_damage(str(folder / name)):
-        return restore_precision(tensors)
-
-
-def is_finite(tensor: Tensor) -> bool:
-    """Whether a tensor has neither NaN nor infinity."""
-    if not tensor.is_floating_point() or not tensor.numel():
-        return True
-    return bool(torch.isfinite(torch.stack(torch.aminmax(tensor.float()))).all())
+            f"`out`, {target}, is the model folder {source} or inside it; choose a folder outside it"
+        )
+    if target.exists() and not is_model_folder(target):
+        raise UserError(f"`out` exists and holds no model: {target}; choose another folder")
+    if target.exists() and not force:
+        raise UserError(
+            f"`out` exists already: {target}; choose another folder, or set `force` to replace it"
+        )
 
 
 @contextlib.contextmanager

@@ -10,8 +10,9 @@ from typing import Any
 
 from lingvis.arrays import Floats
 from lingvis.errors import UserError
-from lingvis.model.added_language import AddedConfig, AddedLanguage, Branch
+from lingvis.model.added_language import AddedLanguage, Branch
 from lingvis.model.embedder import Embedder
+from lingvis.model.folder import AddedConfig
 from lingvis.new_language.language_data import LanguageData
 from lingvis.new_language.measure import RetrievalMeasure
 from lingvis.new_language.routes import Route

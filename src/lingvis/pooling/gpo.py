@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from lingvis.bounds import Count, Positive
 from lingvis.errors import UserError
+from lingvis.layers.tracing import is_recorded
 from lingvis.pooling.base import POOLERS, Pooler
 from lingvis.pooling.coefficients import Coefficients
 from lingvis.pooling.sorting import sort_features
@@ -82,7 +83,7 @@ class GPO(Pooler):
         size = ordered.shape[-1]
         if self.feature_conditioned:
             return self._coefficients(lengths, size, ordered.transpose(1, 2))
-        if torch.compiler.is_compiling():  # no branch on sizes, which stay dynamic in an exported graph
+        if is_recorded():
             return self._coefficients(lengths, size)
         if self._keeps(size):
             if size not in self._kept:

@@ -43,7 +43,7 @@ class AttentionHeads(Pooler):
         """The weight of each vector in each head, [batch, heads, length]; 0 at masked positions."""
         values = self._valid(tokens)
         mean = values.sum(dim=1) / tokens.lengths.unsqueeze(1).to(values.dtype)
-        context = torch.tanh(self.context(mean)).view(len(mean), self.heads, -1)
+        context = torch.tanh(self.context(mean)).view(mean.shape[0], self.heads, -1)
         local = torch.tanh(self.local(values)).view(*tokens.mask.shape, self.heads, -1)
         scores = torch.einsum("bkh,blkh->bkl", context, local) * self.temperature
         return scores.masked_fill(~tokens.mask.unsqueeze(1), -torch.inf).softmax(dim=-1)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lingvis.layers.tracing import is_recorded
 from lingvis.types import Tokens
 
 # A float32 written as a float64 leaves the 29 lowest bits of the mantissa zero: room for the position.
@@ -33,7 +34,7 @@ def sort_features(tokens: Tokens) -> Tensor:
 def packs(columns: Tensor) -> bool:
     """Whether the packed sort can be used: on the CPU, for up to 32 bits, and not while a graph is exported."""
     narrow = columns.dtype in (torch.float32, torch.bfloat16, torch.float16)
-    return columns.device.type == "cpu" and narrow and not torch.compiler.is_compiling()
+    return columns.device.type == "cpu" and narrow and not is_recorded()
 
 
 class _PackedSort(torch.autograd.Function):

@@ -9,7 +9,8 @@ from typing import Any
 
 from lingvis.errors import UserError
 from lingvis.features.decoding.pool import DecoderPool
-from lingvis.features.encode import POOLED, FeatureSet, PictureEncoder, PictureFile
+from lingvis.features.encode import FeatureSet, PictureEncoder, PictureFile
+from lingvis.features.kinds import POOLED
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.ray.cluster import Cluster

@@ -21,15 +21,9 @@ from lingvis.hardware import processor_name
 from lingvis.lock import exclusive
 from lingvis.model.card import model_card
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import (
-    CHECKPOINT,
-    DatasetReference,
-    ModelConfig,
-    TrainingSummary,
-    is_model_folder,
-    write_model_folder,
-)
+from lingvis.model.folder import CHECKPOINT, DatasetReference, ModelConfig, TrainingSummary, is_model_folder
 from lingvis.model.stored import StoredImages
+from lingvis.model.weights import write_model_folder
 from lingvis.recipes.schema import Recipe
 from lingvis.training.identity import run_identity
 from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint, load_checkpoint

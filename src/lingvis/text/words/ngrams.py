@@ -33,7 +33,7 @@ class HashedNgrams(SpelledWordPart):
         self, *, vocabulary: Vocabulary, dim: Count, buckets: Count, shortest: Count = 2, longest: Count = 5
     ) -> None:
         super().__init__(vocabulary=vocabulary, dim=dim)
-        width = vocabulary.word_length + 2
+        self.width = width = vocabulary.word_length + 2  # with the marks
         if not shortest <= longest <= width:
             raise UserError(
                 f"text.words has n-grams of {shortest} to {longest} letters; "
@@ -51,11 +51,11 @@ class HashedNgrams(SpelledWordPart):
     def compose(self, words: SpelledWords) -> Tensor:
         marked, sizes = self._marked(words.letters)
         hashed = [self._hash(marked.unsqueeze(1), self.powers[1:], sizes > 0)]
-        starts = torch.arange(marked.shape[1], device=marked.device)
+        place = torch.arange(self.width, device=marked.device)
         for size in range(self.shortest, self.longest + 1):
-            windows = marked.unfold(1, size, 1)
-            inside = starts[: windows.shape[1]] + size <= sizes
-            hashed.append(self._hash(windows, self.powers[:size], inside))
+            starts = place[: self.width - size + 1]
+            windows = marked[:, starts.unsqueeze(1) + place[:size]]
+            hashed.append(self._hash(windows, self.powers[:size], starts + size <= sizes))
         rows = torch.cat(hashed, dim=1)
         if self.training and self.drop > 0:
             rows = rows.masked_fill(torch.rand(rows.shape, device=rows.device) < self.drop, self.buckets)
@@ -66,8 +66,10 @@ class HashedNgrams(SpelledWordPart):
     def _marked(self, letters: Tensor) -> tuple[Tensor, Tensor]:
         """Words with their marks [words, word_length + 2] and their sizes with marks [words, 1]; 0: no letters."""
         length = (letters > 0).sum(dim=1, keepdim=True)
-        marked = nn.functional.pad(letters, (1, 1)).scatter(1, length + 1, self.after)
-        marked[:, 0] = self.before
+        edge = torch.zeros_like(length)
+        marked = torch.cat([edge + self.before, letters, edge], dim=1)
+        place = torch.arange(self.width, device=letters.device)
+        marked = torch.where(place == length + 1, self.after, marked)
         return marked, torch.where(length > 0, length + 2, 0)
 
     def _hash(self, windows: Tensor, powers: Tensor, inside: Tensor) -> Tensor:

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
-from lingvis.model.folder import CHECKPOINT, is_finite
+from lingvis.model.folder import CHECKPOINT
+from lingvis.model.weights import is_finite
 from lingvis.untrusted import check_regular, parse_json
 
 FORMAT = "2"  # 1: recipes had one objective outside the terms

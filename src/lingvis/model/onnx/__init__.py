@@ -1,0 +1,1 @@
+"""Models in ONNX: `export` writes them with torch, `embedder` uses them with onnxruntime alone."""
