@@ -101,10 +101,18 @@ def sizes(config: ModelConfig, size: int, tested: Record, whole: Record) -> str:
             f"MB). Against float32, A changes from {whole['A']:.2f} to {tested['A']:.2f}; the language that loses most "
             f"{change}.",
             f"- {tested['ms_per_sentence']:.1f} ms per sentence and {tested['ms_per_picture']:.0f} ms per picture with "
-            f"its decoding, one at a time on one core of {hardware['cpu']}.",
+            f"its decoding, one at a time on one core of {hardware['cpu']}{_disturbed(tested)}.",
             f"- Pictures are seen as {_pixels(config)} pixels.",
         ]
     )
+
+
+def _disturbed(tested: Record) -> str:
+    """A clause about what disturbed the times."""
+    caveats = [
+        each.removeprefix("times: ") for each in tested.get("caveats", []) if each.startswith("times: ")
+    ]
+    return f" ({'; '.join(caveats)})" if caveats else ""
 
 
 def most_lost(tested: Record, whole: Record) -> float:

@@ -35,6 +35,9 @@ captions of your own instead, with the same recipe. No photograph and no caption
 
 - Flickr8k: photographs of Flickr with five English captions each by crowd workers, and their captions in nine further
   languages (flickr8k-ml): the 5,591 photographs of split train. Split val chose the recipe, split test was measured once.
+- An interim model: one run (seed 0). It was trained before two changes of the code: classes that share a name no longer
+  count as wrong answers, and the projection to 256 values is fitted at the end of the training. Here that projection was
+  fitted afterwards, on the photographs of split train, from weights that had been stored in float16.
 - Captions of 23,536 further photographs, without the photographs, in en, de, fr, cs and pt (Multi30K, Framed Multi30K).
 - Names of the 1,000 classes of ImageNet and their general names (WordNet); those in other languages than English were
   translated by machine.

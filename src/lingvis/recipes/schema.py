@@ -131,13 +131,11 @@ class ScheduleSection(_Section):
     """The learning rate over time; epochs count from 0."""
 
     name: Literal["step", "cosine"]
-    """step: multiplied by `factor` from each epoch in `epochs` on. cosine: falls to `last`."""
+    """step: multiplied by `factor` from each epoch in `epochs` on. cosine: falls to zero."""
     epochs: list[Epoch] = []
     """Epochs at which schedule `step` changes the rate."""
     factor: Annotated[float, Field(gt=0, le=1)] = 0.1
     """Multiplier of schedule `step`."""
-    last: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of the rate that schedule `cosine` ends with. A moving average of the weights needs no rate of zero."""
     warmup_epochs: list[Epoch] = []
     """Epochs in which the rate rises linearly from zero to its value."""
 
