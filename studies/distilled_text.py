@@ -1,6 +1,6 @@
 """Give a model of one language more languages: mR per language of the teacher and of its student.
 
-python -m studies distilled-text DATASET --teacher-recipe lingvis --languages en --seeds 0 1 2 [section.key=value ...]
+python -m studies distilled-text DATASET --teacher-recipe lingvis_frozen --languages en --seeds 0 1 2 [section.key=value ...]
 
 The teacher is trained with sentences of --languages alone, or named with --teacher RUN; section.key=value changes the
 student. The student learns all languages of the dataset from the teacher's sentence embeddings, without pictures, and
@@ -19,6 +19,7 @@ from lingvis.data.dataset import Dataset
 from lingvis.evaluation.run import evaluate
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import ModelConfig
+from lingvis.recipes.read import part_override
 from lingvis.training.run import train
 from studies.arguments import add_device, add_out, make_parser
 from studies.recipe_values import describe, keep_shipped
@@ -30,14 +31,10 @@ STUDENT = "distilled_text"
 def student_overrides(teacher: Path) -> list[str]:
     """The values with which recipe distilled_text makes a student of a model folder."""
     config = ModelConfig.read(teacher)
-    image = {f"image.{key}": part for key, part in config.model.image.model_dump().items() if key != "pixels"}
-    parts = [
-        f"{key}={{{', '.join(f'{name} = {json.dumps(value)}' for name, value in part.items())}}}"
-        for key, part in {**image, "similarity": config.model.similarity.model_dump()}.items()
-    ]
     return [
         f"data.features={config.features.name}",
-        *parts,
+        *(part_override(f"image.{key}", part) for key, part in config.model.image if key != "pixels"),
+        part_override("similarity", config.model.similarity),
         f'text.head={{name = "linear", dim = {Embedder.load(teacher, device="cpu").model.image.dim}}}',
         'teacher={name = "start"}',
         f"start.run={teacher}",
@@ -106,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("dataset", type=Path)
     parser.add_argument("overrides", nargs="*", help="values of the student, such as training.epochs=5")
     parser.add_argument("--teacher", type=Path, help="a model folder; trained by default")
-    parser.add_argument("--teacher-recipe", default="lingvis", help="lingvis by default")
+    parser.add_argument("--teacher-recipe", default="lingvis_frozen", help="lingvis_frozen by default")
     parser.add_argument(
         "--teacher-overrides", nargs="+", default=[], metavar="KEY=VALUE", help="values of the teacher"
     )

@@ -17,10 +17,18 @@ def test_no_extra_has_a_surprising_licence(extra: str) -> None:
 
 
 def test_the_walk_reaches_what_others_require() -> None:
-    assert {"torch", "numpy", "pillow", "python-dateutil"} <= set(packages(EXTRAS[ALWAYS]))
-    assert {"starlette", "h11", "lancedb"} <= set(packages(EXTRAS["serve"]))
+    assert {"numpy", "pillow", "rich", "pygments"} <= set(packages(EXTRAS[ALWAYS]))
+    assert {"torch", "matplotlib", "python-dateutil"} <= set(packages(EXTRAS["train"]))
+    assert {"starlette", "h11", "lancedb", "onnxruntime"} <= set(packages(EXTRAS["serve"]))
     assert "psycopg-binary" in packages(EXTRAS["postgres"]), "extras of a requirement count"
     assert "psycopg-binary" not in packages(EXTRAS["serve"])
+
+
+def test_photographs_need_no_torch() -> None:
+    heavy = {"torch", "matplotlib", "onnx", "scipy"}
+    for extra in (ALWAYS, "onnx", "index", "serve", "photos", "postgres"):
+        assert not heavy & set(packages(EXTRAS[extra])), extra
+    assert set(packages(EXTRAS["photos"])) == set(packages(EXTRAS["serve"]))
 
 
 def test_heic_is_in_no_other_extra() -> None:

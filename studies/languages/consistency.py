@@ -1,6 +1,6 @@
 """Cross-lingual consistency (CLC) of trained models, and translated queries to an English model: one record.
 
-python -m studies consistency DATASET --model smalr=RUN lingvis=RUN --english RUN
+python -m studies consistency DATASET --model smalr=RUN lingvis_frozen=RUN --english RUN
 """
 
 from __future__ import annotations

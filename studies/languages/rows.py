@@ -140,11 +140,12 @@ def _own() -> list[Row]:
     some, whole = _languages(*TEXT_ONLY), ("data.images=1.0", "training.sampling.passes=10")
     everything = (some, *whole, *NO_PSEUDO_CAPTIONS, "training.graphs=true")
     return [
-        Row("lingvis", "lingvis", keep=True),
+        Row("lingvis", "lingvis", seeds=(0, 1, 2), keep=True),
+        Row("lingvis_frozen", "lingvis_frozen", keep=True),
         *(
             Row(
-                f"lingvis-without-{left}",
-                "lingvis",
+                f"lingvis_frozen-without-{left}",
+                "lingvis_frozen",
                 (_languages(*(lang for lang in LANGUAGES if lang != left)),),
                 val_only=True,
                 keep=True,

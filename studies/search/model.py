@@ -72,7 +72,7 @@ def sentences(languages: Sequence[str], count: int) -> list[str]:
     return in_turn[:count]
 
 
-def make_untrained(run: Path, recipe_name: str = "lingvis", overrides: Sequence[str] = ()) -> Path:
+def make_untrained(run: Path, recipe_name: str = "lingvis_frozen", overrides: Sequence[str] = ()) -> Path:
     """A model folder of a recipe with the weights that training starts from."""
     import torch
 

@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--model",
         type=Path,
-        help="model folder for typed queries; an untrained one of recipe lingvis by default",
+        help="model folder for typed queries; an untrained one of recipe lingvis_frozen by default",
     )
     parser.add_argument(
         "--work", type=Path, help="folder with room, 20 GB for a million vectors; a temporary one by default"

@@ -13,12 +13,15 @@ from pathlib import Path
 
 from lingvis.cli.app import app
 from lingvis.files import write_text
+from lingvis.recipes.overview import MEASURED
 from studies.arguments import make_parser
 from studies.pooling.report import pooling_table
-from studies.pretrained.report import precision_table
+from studies.pretrained.report import precision_table, without_torch_table
+from studies.relevance.report import confidence_table, language_table, reported_sentences
 from studies.tables.reference.api import python_reference
 from studies.tables.reference.command_help import command_page
 from studies.tables.reference.parts import fill_parts
+from studies.tables.reference.recipe_sizes import measured_recipes
 from studies.tables.results import (
     ablations,
     dictionaries,
@@ -39,6 +42,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RESULTS = ROOT / "results"
 README = ROOT / "README.md"
+RELEVANCE = "lingvis-base-test"  # the record of the model that comes with lingvis
 
 BLOCKS: dict[str, Callable[[Results], str]] = {
     "languages-table": languages.languages_table,
@@ -56,15 +60,22 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "dictionary-coverage": dictionaries.dictionary_coverage,
     "retrieval": retrieval.retrieval,
     "gpo-start": retrieval.gpo_start,
+    "ingredients": retrieval.ingredients,
     "trained-backbone": retrieval.trained_backbone,
     "compact": retrieval.compact,
     "demo": retrieval.demo,
+    "start": retrieval.start,
+    "relevance-languages": lambda results: language_table(results.get("relevance", RELEVANCE)),
+    "relevance-reported": lambda results: reported_sentences(results.get("relevance", RELEVANCE)),
+    "relevance-confidence": lambda results: confidence_table(results.get("relevance", RELEVANCE)),
     "precision": precision_table,
+    "without-torch": without_torch_table,
     "speed": speed.speed,
     "cpu-step": speed.cpu_step,
     "ranks": speed.ranks,
     "extraction": speed.extraction,
     "sort": speed.sort,
+    "out-of-the-box": speed.out_of_the_box,
     "pooling": lambda results: pooling_table(results.get("pooling", "pooling")),
     "scale": indexing.measured_speed,
     "hundred-million": indexing.hundred_million,
@@ -98,6 +109,7 @@ TIMED = {
     "languages-table",
     "lingvis-speed",
     "new-language",
+    "out-of-the-box",
     "precision",
     "ranks",
     "rerank",
@@ -108,6 +120,8 @@ TIMED = {
     "siege",
     "sort",
     "speed",
+    "start",
+    "without-torch",
 }
 
 
@@ -133,7 +147,11 @@ def pages(results: Results) -> dict[Path, str]:
     for path in sorted(DOCS.rglob("*.md")):
         filled[path] = fill(fill_parts(path.read_text(encoding="utf-8")), results)
     reference = DOCS / "reference"
-    return filled | {reference / "cli.md": command_page(app), reference / "python.md": python_reference()}
+    return filled | {
+        reference / "cli.md": command_page(app),
+        reference / "python.md": python_reference(),
+        ROOT / "src" / "lingvis" / "recipes" / MEASURED: measured_recipes(RESULTS),
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,6 +1,6 @@
 """The README's two pictures of the search page, from a server of the demo's collection.
 
-lingvis serve demo/scenes.lv --port 8000
+lingvis serve demo/photographs.lv --port 8000
 python -m studies screenshots http://127.0.0.1:8000
 """
 
@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 from studies.arguments import make_parser
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-COLUMNS = ["en:penguin", "de:Pinguin", "ar:بطريق", "ja:ペンギン"]
+COLUMNS = ["en:a boat", "de:ein Boot", "fr:un bateau", "ar:قارب"]
 SHOTS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     # file: preferences of the browser, the query, an element that must exist
-    "search-results.png": ({"locale": "en-US"}, {"q": "Rakete, Schloss und Hammer"}, "#grid .tile"),
+    "search-results.png": ({"locale": "en-US"}, {"q": "ein Vogel auf einem Ast"}, "#grid .tile"),
     "search-compare.png": (
         {"locale": "en-US", "color_scheme": "dark"},
         {"compare": 1, "column": COLUMNS},

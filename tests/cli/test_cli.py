@@ -96,9 +96,9 @@ def test_import_then_import_again(tmp_path: Path, toy_dataset: Path) -> None:
     shutil.copytree(toy_dataset / "images", source)
     for picture in source.iterdir():
         picture.with_suffix(".en.txt").write_text(f"a {picture.stem.replace('-', ' ')}\n")
-    first = lingvis("data", "import", "sidecar", source, tmp_path / "set")
+    first = lingvis("data", "import", "folder", source, tmp_path / "set")
     assert "written, 36 images" in first.stdout
-    assert "up to date" in lingvis("data", "import", "sidecar", source, tmp_path / "set").stdout
+    assert "up to date" in lingvis("data", "import", "folder", source, tmp_path / "set").stdout
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from lingvis.training.run import train
 from ..collection.conftest import make_model, make_pictures
 from ..conftest import make_rich_dataset
 from ..damage import FEW, check_every_file
-from ..training.test_run import Killed, kill_at
+from ..training.small_runs import Killed, kill_at
 
 SMALL = ["data.features=toy-grid", "image.encoder.dim=8", "text.encoder.dim=8", "training.epochs=1"]
 SMALL += ["text.tokenizer.min_count=1", "text.words.dim=8", "training.batch_size=16"]

@@ -66,7 +66,11 @@ def test_help_names_everything_that_is_registered(command: str, name: str, regis
 def test_switches_have_no_needless_negative(command: str) -> None:
     with app.app_stack([app, COMMANDS[command]]):
         flags = [flag for each in COMMANDS[command].assemble_argument_collection() for flag in each.names]
-    assert not {flag for flag in flags if flag.startswith(("--no-", "--empty-"))} - SWITCHES - {"--no-auth"}
+    assert (
+        not {flag for flag in flags if flag.startswith(("--no-", "--empty-"))}
+        - SWITCHES
+        - {"--no-auth", "--no-open"}
+    )
 
 
 def test_shared_options_have_one_sentence() -> None:

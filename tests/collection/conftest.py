@@ -46,9 +46,12 @@ def make_model(
     recipe_name: str = "demo",
     kind: Kind = "grid",
     words: Mapping[str, Sequence[str]] = WORDS,
+    per_language: bool = False,
 ) -> Path:
-    """A model folder with random weights, drawn apart for each side."""
+    """A model folder with random weights, drawn apart for each side; per_language: with a layer per language."""
     small = [f"image.encoder.dim={DIM}", f"text.encoder.dim={DIM}", "text.words.dim=8"]
+    if per_language:
+        small += ["text.head.name=linear_per_language", f"text.head.dim={DIM}"]
     recipe = load_recipe(recipe_name, [*small, "text.tokenizer.min_count=1"])
     tokenizer = build_tokenizer(recipe)
     texts = [(text, lang) for lang, listed in words.items() for text in listed]
@@ -63,7 +66,11 @@ def make_model(
         dim=backbone.dim,
     )
     model = build_model(
-        recipe, seed=recipe.training.seed, feature_dim=backbone.dim, vocabulary=tokenizer.vocabulary
+        recipe,
+        seed=recipe.training.seed,
+        feature_dim=backbone.dim,
+        vocabulary=tokenizer.vocabulary,
+        languages=len(words),
     )
     for side, seed in ((model.image, image_seed), (model.text, text_seed)):
         generator = torch.Generator().manual_seed(seed)

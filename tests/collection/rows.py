@@ -32,6 +32,10 @@ def make_item(number: int, seed: int = 0) -> Item:
         date=datetime(2020, 1, 1) + timedelta(days=number, microseconds=number),
         caption=f"note {number}" if number % 4 == 0 else None,
         lang="en" if number % 4 == 0 else None,
+        camera="Canon EOS 5D" if number % 2 else None,
+        latitude=number % 90 - 30.25 if number % 5 == 0 else None,
+        longitude=-10.5 * (number % 60) / 4 if number % 5 == 0 else None,
+        signature=bytes([number % 256]) * 108 if number % 7 else None,
     )
     noted = unit(generator) if entry.caption else None
     return Item(entry, unit(generator), bytes([number % 256]) * 3, noted)

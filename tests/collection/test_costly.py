@@ -57,7 +57,7 @@ def test_costly_pictures_are_listed_and_the_others_are_indexed(
     (photos / "scans.jpg").write_bytes(many_scans(5000))
     (photos / "large.webp").write_bytes(large_webp(8000))
     filled = Collection.create(collection, model)
-    assert filled.model.backbone
+    assert filled.model.preprocessing
     start = time.monotonic()
     report = filled.add([photos])
     assert time.monotonic() - start < 15

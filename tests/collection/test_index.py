@@ -107,7 +107,7 @@ def test_embeddings_and_facts_are_those_of_the_files(model: Path, photos: Path, 
     assert (big.info.width, big.info.height, big.info.format) == (600, 1000, "jpeg")
     assert big.info.date == datetime(2019, 7, 21, 13, 14, 15)
     with Image.open(io.BytesIO(big.thumbnail)) as thumbnail:
-        assert thumbnail.format == "JPEG" and thumbnail.size == (192, 320)
+        assert thumbnail.format == "JPEG" and thumbnail.size == (240, 400)
     plain = items[str(photos / "000.png")].info
     assert plain.date == datetime.fromtimestamp(int((photos / "000.png").stat().st_mtime))
     assert plain.size == (photos / "000.png").stat().st_size
@@ -370,7 +370,7 @@ def test_the_command_line(
     for before, found in ((f"{changed:%Y-%m-%d}", 5), (f"{changed - timedelta(days=1):%Y-%m-%d}", 0)):
         collections.search(collection, "dog", before=before, json=True)
         assert len(json.loads(capsys.readouterr().out)) == found
-    with pytest.raises(UserError, match=r"--after May is not allowed; write a date as 2024-05-01"):
+    with pytest.raises(UserError, match=r"`after` May is not allowed; write a date as 2024-05-01"):
         collections.search(collection, "dog", after="May")
 
 

@@ -16,6 +16,9 @@ import pytest
 from PIL import Image
 
 from lingvis.collection.collection import Collection
+from lingvis.collection.stores.records import Filter
+
+from .exif import exif_of
 
 OLD = Path(__file__).parent / "old"
 MODEL = Path(__file__).parents[1] / "model" / "format-1" / "model"
@@ -48,7 +51,16 @@ def test_rows_keep_their_facts_and_new_pictures_can_be_added(old: Collection, tm
     photos.mkdir()
     Image.new("RGB", (20, 10), (220, 20, 20)).save(photos / "new.png")
     (photos / "new.txt").write_text("all red")
+    assert [info.camera for info in old.browse(k=9)] == [None] * 6
+    assert (old.places(), old.browse(where=Filter(area=(-90, -180, 90, 180)))) == ([], [])
+    Image.new("RGB", (20, 10), (20, 20, 220)).save(
+        photos / "placed.jpg", exif=exif_of(place=((52, 31, 12), "N", (13, 24, 36), "E"))
+    )
     report = old.add([photos])
-    assert (report.added, report.pictures) == (1, 7)
+    assert (report.added, report.pictures) == (2, 8)
+    (placed,) = old.browse(where=Filter(area=(52, 13, 53, 14)))
+    assert (Path(placed.path).name, placed.latitude, placed.longitude) == ("placed.jpg", 52.52, 13.41)
+    assert len(placed.signature or b"") == 108
+    assert sum(month.pictures for month in old.timeline()) == 8
     found = old.search("all red", lang="en", captions=True)
     assert Path(found[0].path).name == "new.png" and found[0].score == pytest.approx(1, abs=1e-3)

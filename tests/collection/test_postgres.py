@@ -253,15 +253,15 @@ def test_migrations_run_once_and_completely(database: str, monkeypatch: pytest.M
     monkeypatch.setattr(postgres_migrations, "MIGRATIONS", good)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda name: create_store(f"{database}?collection={name}", HEADER), "abcd"))
-    assert ask(database, "SELECT version FROM lingvis_migrations") == [(1,)]
+    assert ask(database, "SELECT version FROM lingvis_migrations ORDER BY 1") == [(1,), (2,)]
     assert not store_exists(database) and store_exists(f"{database}?collection=c")
     monkeypatch.setattr(
         postgres_migrations, "MIGRATIONS", (*good, "ALTER TABLE lingvis_collections ADD extra int")
     )
     assert open_store(f"{database}?collection=a").count() == 0
-    assert ask(database, "SELECT version FROM lingvis_migrations ORDER BY 1") == [(1,), (2,)]
+    assert ask(database, "SELECT version FROM lingvis_migrations ORDER BY 1") == [(1,), (2,), (3,)]
     monkeypatch.setattr(postgres_migrations, "MIGRATIONS", good)
-    with pytest.raises(UserError, match="have version 2, this lingvis supports 1; upgrade it"):
+    with pytest.raises(UserError, match="have version 3, this lingvis supports 2; upgrade it"):
         open_store(f"{database}?collection=a")
 
 
@@ -712,3 +712,26 @@ def test_the_command_line_takes_a_server(
     told = capsys.readouterr().err
     assert ended.value.code == 2 and "cannot connect to postgresql://u@127.0.0.1:1/x" in told
     assert "Traceback" not in told and "hunter" not in told
+
+
+def test_a_table_of_an_earlier_version_is_read_and_gets_the_new_columns(database: str) -> None:
+    store = create_store(database, HEADER)
+    with store.writing():
+        store.upsert([make_item(number) for number in range(6)])
+    ((table,),) = ask(database, "SELECT 'lingvis_items_' || table_number FROM lingvis_collections")
+    ask(database, f"ALTER TABLE {table} DROP camera, DROP latitude, DROP longitude, DROP signature")
+    old = open_store(database)
+    everywhere = Filter(area=(-90, -180, 90, 180))
+    assert [(info.id, info.camera) for info in old.browse(k=2, where=Filter())] == [
+        ("0005", None),
+        ("0004", None),
+    ]
+    assert old.items(["0001"])[0].info.latitude is None
+    query = make_item(1).embedding[None]
+    assert old.search(query, k=1, where=Filter())[0][0].id == "0001"
+    assert old.search(query, k=1, where=everywhere) == [[]]
+    assert (old.places(Filter(), step=1), old.browse(k=9, where=everywhere)) == ([], [])
+    with old.writing():
+        old.upsert([make_item(5), make_item(10)])
+    assert list(old.browse(k=9, where=everywhere)) == [make_item(10).info, make_item(5).info]
+    assert old.items(["0005"])[0].info == make_item(5).info

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.open import create_store, open_store, store_exists
 from lingvis.collection.stores.postgres.store import PostgresStore
-from lingvis.collection.stores.records import Filter, PictureInfo
+from lingvis.collection.stores.records import Filter, FolderCount, MonthCount, PictureInfo
 from lingvis.errors import UserError
 
 from ..postgres import Server
@@ -51,13 +52,21 @@ def store(address: str) -> Store:
 
 def passes(entry: PictureInfo, where: Filter) -> bool:
     return (
-        (where.folder is None or entry.path.startswith(where.folder + "/"))
+        (where.folder is None or f"/{where.folder.lstrip('/')}/" in entry.path)
         and (where.after is None or entry.date >= where.after)
         and (where.before is None or entry.date <= where.before)
         and (where.min_size is None or entry.size >= where.min_size)
         and (where.max_size is None or entry.size <= where.max_size)
         and (where.format is None or entry.format == where.format)
+        and (where.area is None or is_inside(entry, where.area))
     )
+
+
+def is_inside(entry: PictureInfo, area: tuple[float, float, float, float]) -> bool:
+    south, west, north, east = area
+    if entry.latitude is None or entry.longitude is None:
+        return False
+    return south <= entry.latitude <= north and west <= entry.longitude <= east
 
 
 FILTERS = [
@@ -68,7 +77,10 @@ FILTERS = [
     Filter(after=datetime(2020, 1, 11), before=datetime(2020, 2, 1)),
     Filter(after=ITEMS[10].info.date, before=ITEMS[10].info.date),
     Filter(min_size=900, max_size=3000, format="png"),
-    Filter(format="x' OR '1'='1"),
+    Filter(folder="deep_%"),
+    Filter(folder="x' OR '1'='1"),
+    Filter(format="JPG"),
+    Filter(area=(-20, -60, 10, -5), format="jpeg"),
 ]
 
 
@@ -128,6 +140,47 @@ def test_rows_come_back_as_they_went_in(address: str, store: Store) -> None:
     assert (numbers.first, numbers.last) == (ITEMS[0].info.date, ITEMS[-1].info.date)
 
 
+def test_browsing_is_that_of_a_naive_loop(store: Store) -> None:
+    for where in FILTERS:
+        newest = sorted(
+            (i.info for i in ITEMS if passes(i.info, where)), key=lambda info: info.date, reverse=True
+        )
+        for k, offset in ((7, 0), (5, 7), (200, 0), (3, 500)):
+            assert store.browse(k=k, offset=offset, where=where) == newest[offset : offset + k], (where, k)
+        months = Counter(info.date.strftime("%Y-%m") for info in newest)
+        assert store.timeline(where) == [MonthCount(month, months[month]) for month in sorted(months)[::-1]]
+        folders = Counter(info.path.rpartition("/")[0] for info in newest)
+        assert store.folders(where) == [FolderCount(name, folders[name]) for name in sorted(folders)]
+        placed = [info for info in newest if info.latitude is not None and info.longitude is not None]
+        squares = defaultdict(list)
+        for info in placed:
+            squares[info.latitude // 10, info.longitude // 10].append(info)  # type: ignore[operator]
+        found = store.places(where, step=10)
+        assert sorted(place.id for place in found) == sorted(infos[0].id for infos in squares.values())
+        for place in found:
+            (infos,) = [infos for infos in squares.values() if infos[0].id == place.id]
+            assert place.pictures == len(infos)
+            assert place.latitude == pytest.approx(np.mean([info.latitude for info in infos]))
+            assert place.longitude == pytest.approx(np.mean([info.longitude for info in infos]))
+        assert [place.pictures for place in found] == sorted((p.pictures for p in found), reverse=True)
+    assert len(store.places(Filter(), step=10)) > 5
+
+
+def test_browsing_follows_changes_and_orders_one_date_by_path(address: str, store: Store) -> None:
+    reader = open_store(address)
+    assert reader.browse(k=1, where=Filter())[0].id == ITEMS[-1].info.id
+    late = replace(ITEMS[0].info, date=datetime(2031, 5, 6))
+    twins = [replace(ITEMS[0], info=replace(late, id=f"t{n}", path=f"/t/{9 - n}")) for n in range(3)]
+    with store.writing():
+        store.upsert(twins)
+        store.delete([ITEMS[-1].info.id])
+    for opened in (store, reader):
+        pages = [opened.browse(k=2, offset=offset, where=Filter()) for offset in (0, 2)]
+        assert [info.id for page in pages for info in page] == ["t2", "t1", "t0", ITEMS[-2].info.id]
+        assert opened.timeline(Filter())[0] == MonthCount("2031-05", 3)
+        assert FolderCount("/t", 3) in opened.folders(Filter())
+
+
 def test_strange_characters_come_back_as_they_went_in(store: Store) -> None:
     text = "null \0, escape \x1b and \x1b0000, percent %s %(a)s, quotes ' \" \\, \U0001f600, \u202eright"
     odd = replace(ITEMS[4], info=replace(ITEMS[4].info, id="odd", path=f"/odd/{text[9:]}", caption=text))
@@ -135,6 +188,8 @@ def test_strange_characters_come_back_as_they_went_in(store: Store) -> None:
         store.upsert([odd])
     assert store.info("odd") == odd.info
     assert next(row.caption for row in store.files() if row.id == "odd") == text
+    assert store.browse(k=9, where=Filter(folder="/odd")) == [odd.info]
+    assert FolderCount(odd.info.path.rpartition("/")[0], 1) in store.folders(Filter())
     (hits,) = store.search(ITEMS[4].embedding[None], k=2, where=Filter(folder="/odd"))
     assert [hit.info for hit in hits] == [odd.info]
     assert store.info("a\0b") is None
@@ -173,6 +228,9 @@ def test_an_empty_collection_finds_nothing(address: str) -> None:
     assert store.search(ITEMS[0].embedding[None], k=5, where=Filter()) == [[]]
     assert store.search(ITEMS[0].embedding[None], k=5, where=Filter(format="png"), captions=True) == [[]]
     assert store.statistics().first is None
+    assert store.browse(k=5, where=Filter()) == []
+    assert (store.timeline(Filter()), store.folders(Filter())) == ([], [])
+    assert store.places(Filter(), step=1) == []
     assert list(store.files()) == []
 
 

@@ -21,8 +21,9 @@ from lingvis.collection.rerank.learned_consistency import rescored
 from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.records import Filter, Hit, Item
 from lingvis.errors import UserError
-from lingvis.evaluation.clc.learned import FILE, LearnedConsistency
+from lingvis.evaluation.clc.learned import LearnedConsistency
 from lingvis.model.embedder import Embedder
+from lingvis.model.folder import CONSISTENCY
 from lingvis.text.translators.contract import TRANSLATORS
 
 from . import conftest
@@ -312,10 +313,10 @@ def test_invalid_options_are_rejected(run: Path, photos_lv: Path, tmp_path: Path
     ):
         ask("un chien rouge", lang="fr")
     assert len(ask()) == 10
-    shutil.copy(run / FILE, other / FILE)
+    shutil.copy(run / CONSISTENCY, other / CONSISTENCY)
     with pytest.raises(UserError, match=r"fitted for another model, .* lingvis evaluate .*other DATASET"):
         ask(model=other)
-    (other / FILE).unlink()
+    (other / CONSISTENCY).unlink()
     with pytest.raises(UserError, match=r"has no consistency\.safetensors; make it with: lingvis evaluate "):
         ask(model=other)
     assert len(ask(model=other, consistency="mean")) == 10

@@ -12,12 +12,15 @@ import pytest
 
 from lingvis.data.importers import IMPORTERS, ImportedRows, ImportOptions, Source
 from lingvis.data.importers.collect import split_by_hash
+from lingvis.data.importers.folder import report_problems
 from lingvis.data.importers.source import parse_language, split_within
 from lingvis.errors import UserError
 
 
 def read(format: str, source: Path, **options: Any) -> ImportedRows:
-    return IMPORTERS.get(format)(Source(source), ImportOptions(**options))
+    imported = IMPORTERS.get(format)(Source(source), ImportOptions(**options))
+    report_problems(source, imported.problems)
+    return imported
 
 
 def rows_of(imported: ImportedRows) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
@@ -377,7 +380,7 @@ def test_table_long_form(tmp_path: Path, suffix: str, between: str) -> None:
         ["b.jpg", "", "en", "validation"],
     ]
     file = put(tmp_path / f"t.{suffix}", "\r\n".join(between.join(row) for row in table) + "\r\n\r\n")
-    assert rows_of(read("table", file)) == {
+    assert rows_of(read("csv", file)) == {
         "a.jpg": ("train", {"en": ('A dog, "Rex"; runs on', "A dog"), "de": ("Ein Hund",)}),
         "b.jpg": ("val", {"pt-BR": ("Dois",)}),
     }
@@ -389,7 +392,7 @@ def test_table_wide_form_and_splits_by_name(tmp_path: Path) -> None:
     file = put(
         tmp_path / "t.csv", "\ufeffimage,caption_en,caption_de\n" + "\n".join(lines) + "\n300.jpg,,Nur\n"
     )
-    rows = rows_of(read("table", file))
+    rows = rows_of(read("csv", file))
     assert rows["5.jpg"][1] == {"en": ("Dog 5.jpg",), "de": ("Hund 5.jpg",)}
     assert rows["300.jpg"][1] == {"de": ("Nur",)}
     counts = {split: sum(row[0] == split for row in rows.values()) for split in ("train", "val", "test")}
@@ -397,8 +400,8 @@ def test_table_wide_form_and_splits_by_name(tmp_path: Path) -> None:
     assert min(counts["val"], counts["test"]) >= 15
     # The split hangs on the name alone: half of the pictures have the same splits.
     half = put(tmp_path / "half.csv", "image,caption_en\n" + "".join(f"{name},x\n" for name in names[::2]))
-    assert all(row[0] == rows[name][0] for name, row in rows_of(read("table", half)).items())
-    assert {row[0] for row in rows_of(read("table", file, split="val")).values()} == {"val"}
+    assert all(row[0] == rows[name][0] for name, row in rows_of(read("csv", half)).items())
+    assert {row[0] for row in rows_of(read("csv", file, split="val")).values()} == {"val"}
 
 
 def test_table_parquet_with_lists(tmp_path: Path) -> None:
@@ -415,17 +418,17 @@ def test_table_parquet_with_lists(tmp_path: Path) -> None:
         }
     )
     parquet.write_table(table, tmp_path / "t.parquet")
-    assert rows_of(read("table", tmp_path, language="en")) == {
+    assert rows_of(read("csv", tmp_path, language="en")) == {
         "a.jpg": ("test", {"en": ("One", "Two"), "de": ("Eins",)}),
         "b.jpg": (split_by_hash("b.jpg"), {"en": ("Three",)}),
     }
     put(tmp_path / "t.parquet", b"PAR1 no")
-    assert "is not a complete Parquet file" in refused("table", tmp_path / "t.parquet")
+    assert "is not a complete Parquet file" in refused("csv", tmp_path / "t.parquet")
     parquet.write_table(pyarrow.table({"image": ["a.jpg"], "caption_en": [3]}), tmp_path / "t.parquet")
-    assert "column caption_en should hold text, got int" in refused("table", tmp_path / "t.parquet")
+    assert "column caption_en should hold text, got int" in refused("csv", tmp_path / "t.parquet")
     latin = pyarrow.array(["A caf\udce9".encode("utf-8", "surrogateescape")]).view(pyarrow.string())
     parquet.write_table(pyarrow.table({"image": ["a.jpg"], "caption_en": latin}), tmp_path / "t.parquet")
-    assert "t.parquet, rows 1 to 1: text that is not UTF-8" in refused("table", tmp_path / "t.parquet")
+    assert "t.parquet, rows 1 to 1: text that is not UTF-8" in refused("csv", tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize(
@@ -448,7 +451,7 @@ def test_table_parquet_with_lists(tmp_path: Path) -> None:
     ],
 )
 def test_table_malformed(tmp_path: Path, name: str, content: str, expected: str) -> None:
-    assert expected in refused("table", put(tmp_path / name, content))
+    assert expected in refused("csv", put(tmp_path / name, content))
 
 
 # sidecar
@@ -463,7 +466,7 @@ def test_sidecar(tmp_path: Path) -> None:
     put(tmp_path / "x" / "a.de.txt", "belongs to a.de.jpg")
     put(tmp_path / "x" / "a.fr.txt", "Un")
     put(tmp_path / "README.txt", "notes")
-    imported = read("sidecar", tmp_path, language="en")
+    imported = read("folder", tmp_path, language="en")
     assert {image: captions for image, (_, captions) in rows_of(imported).items()} == {
         "dog.jpg": {"en": ("A dog.", "A brown dog."), "de": ("Ein Hund.",)},
         "x/my.photo.PNG": {"pt-BR": ("Uma foto",)},
@@ -488,23 +491,23 @@ def test_sidecar_file_names_that_are_not_utf8(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
     # Without a picture it is left out, and said so in a note that any terminal can show.
-    assert read("sidecar", tmp_path, language="en").notes == [
+    assert read("folder", tmp_path, language="en").notes == [
         "text files without a picture left out: 1, caf\\udce9.txt first"
     ]
     put(latin("café.jpg"), b"")
-    text = refused("sidecar", tmp_path, language="en")
+    text = refused("folder", tmp_path, language="en")
     assert "caf\\udce9.txt, line 1: the name of the image 'caf\\udce9.jpg' cannot be written as UTF-8" in text
     assert text.encode()
 
 
 def test_sidecar_malformed(tmp_path: Path) -> None:
-    assert "no caption" in refused("sidecar", tmp_path)
+    assert "no caption" in refused("folder", tmp_path)
     put(tmp_path / "dog.jpg", b"")
     text = put(tmp_path / "dog.txt", "A dog.")
-    assert "does not state its language" in refused("sidecar", tmp_path)
-    assert "is a file" in refused("sidecar", text)
+    assert "does not state its language" in refused("folder", tmp_path)
+    assert "is a file" in refused("folder", text)
     put(tmp_path / "dog.png", b"")
-    assert "belongs to both dog.jpg and dog.png" in refused("sidecar", tmp_path, language="en")
+    assert "belongs to both dog.jpg and dog.png" in refused("folder", tmp_path, language="en")
 
 
 # shared
@@ -542,6 +545,6 @@ def test_splits_in_file_names(name: str, split: str | None) -> None:
 
 
 def test_every_format_is_listed_with_a_summary() -> None:
-    names = ["karpathy", "multi30k", "coco", "xtd10", "precomp", "liwe", "table", "sidecar"]
+    names = ["karpathy", "multi30k", "coco", "xtd10", "precomp", "liwe", "csv", "folder"]
     assert IMPORTERS.names() == names
     assert all(entry.summary for entry in IMPORTERS)

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lingvis.data.importers import IMPORTERS, ImportedRows, ImportOptions, Source
+from lingvis.data.importers.folder import report_problems
 from lingvis.errors import UserError
 
 Floats = NDArray[np.float32]
@@ -35,7 +36,9 @@ def put(
 
 
 def read(format: str, source: Path, **options: Any) -> ImportedRows:
-    return IMPORTERS.get(format)(Source(source), ImportOptions(**options))
+    imported = IMPORTERS.get(format)(Source(source), ImportOptions(**options))
+    report_problems(source, imported.problems)
+    return imported
 
 
 def refused(format: str, source: Path, **options: Any) -> str:

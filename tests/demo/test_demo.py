@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import lingvis
 from lingvis.cli import main
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.open import open_store
@@ -28,13 +27,15 @@ from lingvis.collection.stores.records import Item
 from lingvis.data.dataset import Dataset
 from lingvis.data.scenes import LANGUAGES
 from lingvis.demo.check import check_server
+from lingvis.demo.photographs import QUERIES, gather_photographs
 from lingvis.demo.queries import LANGUAGES as QUERY_LANGUAGES
 from lingvis.demo.run import run_demo
 from lingvis.demo.server import CheckError, serving
 from lingvis.features.store import FeatureStore
+from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
 
-SCENES, UNSEEN = 80, 16
+SCENES, UNSEEN, PHOTOGRAPHS = 80, 16, 12
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
 
 
@@ -47,12 +48,15 @@ class Demo:
 
     @property
     def texts(self) -> list[str]:
-        return [question["text"] for question in self.report["questions"]]
+        return [question["text"] for question in self.report["queries"]]
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     out = tmp_path_factory.mktemp("made") / "demo"
+    gather_photographs(out / "photographs")
+    for photo in sorted((out / "photographs").glob("*.jpg"))[PHOTOGRAPHS:]:  # the rest would take a while
+        photo.unlink()
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("LINGVIS_TOKEN", "the token of another server")
         environment.setenv("http_proxy", "http://127.0.0.1:9")
@@ -61,11 +65,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 def test_every_language_is_measured_and_pictures_encode_live_as_stored(demo: Demo) -> None:
     assert list(demo.report["languages"]) == list(LANGUAGES)
-    steps = ["scenes", "features", "train", "evaluate", "index", "search", "check"]
+    steps = ["photographs", "scenes", "features", "train", "evaluate", "index", "search", "check"]
     assert list(demo.report["seconds"]) == steps
     page = (demo.out / "page" / "index.html").read_text(encoding="utf-8")
     assert all(f'id="lang-{lang}"' in page for lang in LANGUAGES)
-    model = lingvis.load(demo.out / "model")
+    model = Embedder.load(demo.out / "model")
     store = FeatureStore.open(demo.out / "scenes" / "features" / model.features.name)
     names = store.names[:5]
     live = model.encode_images([demo.out / "scenes" / "images" / name for name in names])
@@ -82,7 +86,16 @@ def test_questions_and_answers_are_of_scenes_that_the_model_has_not_seen(demo: D
     assert demo.report["collection"] == {"pictures": UNSEEN, "added": UNSEEN}
     assert f"{len(QUERY_LANGUAGES)} searches" in demo.report["checked"]
 
-    questions = demo.report["questions"]
+    photographs = demo.report["photographs"]
+    assert photographs["pictures"] == photographs["added"] == PHOTOGRAPHS
+    assert [(query["lang"], query["text"]) for query in photographs["queries"]] == list(QUERIES)
+    assert all(
+        "creativecommons" in hit["caption"] or "domain" in hit["caption"]
+        for query in photographs["queries"]
+        for hit in query["hits"]
+    )
+
+    questions = demo.report["queries"]
     assert [question["lang"] for question in questions] == list(QUERY_LANGUAGES)
     collection = Collection.open(demo.out / "scenes.lv")
     for question in questions:
@@ -100,7 +113,7 @@ def test_nothing_is_done_twice_and_a_demo_may_move(demo: Demo, tmp_path: Path) -
     model = demo.out / "model" / "model.safetensors"
     before = model.stat().st_mtime_ns
     again = run_demo(demo.out, scenes=SCENES).as_json()
-    assert again["languages"] == demo.report["languages"] and again["questions"] == demo.report["questions"]
+    assert again["languages"] == demo.report["languages"] and again["queries"] == demo.report["queries"]
     assert again["collection"] == {"pictures": UNSEEN, "added": 0}
     assert model.stat().st_mtime_ns == before
     assert "train" not in again["seconds"] and "checked" not in again
@@ -108,7 +121,8 @@ def test_nothing_is_done_twice_and_a_demo_may_move(demo: Demo, tmp_path: Path) -
     moved = shutil.copytree(demo.out, tmp_path / "moved")
     there = run_demo(moved, scenes=SCENES).as_json()
     assert there["collection"] == {"pictures": UNSEEN, "added": UNSEEN}, "no row of the old place is left"
-    assert there["questions"] == demo.report["questions"]
+    assert there["queries"] == demo.report["queries"]
+    assert there["photographs"] == demo.report["photographs"] and again["photographs"]["added"] == 0
 
 
 def test_the_check_finds_a_server_that_answers_wrongly(demo: Demo, tmp_path: Path) -> None:
@@ -179,14 +193,14 @@ def test_the_demo_ends_with_the_search_page_until_ctrl_c(demo: Demo) -> None:
         assert found[1] != "8000"
         connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=10)
         connection.request("GET", "/")
-        assert b"/static/app.js" in connection.getresponse().read()
+        assert b"static/app.js" in connection.getresponse().read()
         connection.request("GET", "/api/collection")
-        assert json.loads(connection.getresponse().read())["pictures"] == UNSEEN
+        assert json.loads(connection.getresponse().read())["pictures"] == PHOTOGRAPHS
         connection.close()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 0
     assert f"page of results: {demo.out / 'page' / 'index.html'}" in printed
-    for question in demo.report["questions"]:
+    for question in demo.report["queries"]:
         first = question["hits"][0]
         answer = f"  1  {first['score']:.4f}  {first['path']}  {first['caption']}\n"
         assert re.search(

@@ -18,12 +18,12 @@ from lingvis.evaluation.clc import learned as module
 from lingvis.evaluation.clc import scores as consistent_scores
 from lingvis.evaluation.clc.base import combine
 from lingvis.evaluation.clc.fit import FitScores, fit, triplet
-from lingvis.evaluation.clc.learned import FILE, LearnedConsistency
+from lingvis.evaluation.clc.learned import LearnedConsistency
 from lingvis.evaluation.clc.mean import MeanConsistency
 from lingvis.evaluation.clc.scores import ConsistentScores
 from lingvis.evaluation.ranks import ranks
 from lingvis.evaluation.scorers import EVERY, InnerProduct, ScoreMatrix
-from lingvis.model.folder import WEIGHTS
+from lingvis.model.folder import CONSISTENCY, WEIGHTS
 from lingvis.objectives.top_triplet import TopTriplet
 
 LANGS = ("en", "de", "fr")
@@ -222,7 +222,7 @@ def test_scores_by_language_are_combined_in_the_learnt_order() -> None:
 def test_what_was_learnt_is_kept_beside_the_model(tmp_path: Path) -> None:
     learned = random_weights()
     (tmp_path / WEIGHTS).write_bytes(b"a model")
-    assert learned.save(tmp_path) == tmp_path / FILE
+    assert learned.save(tmp_path) == tmp_path / CONSISTENCY
     back = LearnedConsistency.load(tmp_path)
     assert back.languages == LANGS
     np.testing.assert_array_equal(back(drawn(1, 3, 5)), learned(drawn(1, 3, 5)))
@@ -232,13 +232,15 @@ def test_what_was_learnt_is_kept_beside_the_model(tmp_path: Path) -> None:
     (tmp_path / WEIGHTS).write_bytes(b"a model")
     assert LearnedConsistency.load(tmp_path).languages == LANGS
     save_file(
-        {"hidden": learned.hidden, "out": learned.out}, tmp_path / FILE, {"languages": json.dumps(LANGS)}
+        {"hidden": learned.hidden, "out": learned.out},
+        tmp_path / CONSISTENCY,
+        {"languages": json.dumps(LANGS)},
     )
     with pytest.raises(
         UserError, match="fitted for another model"
     ):  # of an earlier version: for which is not told
         LearnedConsistency.load(tmp_path)
-    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:-7])
+    (tmp_path / CONSISTENCY).write_bytes((tmp_path / CONSISTENCY).read_bytes()[:-7])
     with pytest.raises(UserError, match=r"is damaged .*; make it again with: lingvis evaluate"):
         LearnedConsistency.load(tmp_path)
     with pytest.raises(UserError, match=r"has no consistency\.safetensors; make it with"):

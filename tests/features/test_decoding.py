@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from PIL import Image
 
 from lingvis.data.picture_limits import DECODED_BYTES
 from lingvis.features.decoding.content import DecodeRequest, JpegRequest, ViewRequest, decode_content
+from lingvis.features.decoding.exif import CameraFacts
 from lingvis.features.decoding.messages import LENGTHS, Channel, MessageError, read_content
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.decoding.process import MEMORY, DecoderProcess
@@ -76,6 +78,9 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
 def test_the_same_picture_as_in_this_process(pool: DecoderPool, kind: str) -> None:
     exif = Image.Exif()
     exif[0x0132] = "2024:05:01 18:30:00"
+    exif[0x0110] = "NIKON D90"
+    if kind == "JPEG":  # Pillow writes positions into no TIFF
+        exif[0x8825] = {1: "S", 2: (33.0, 51.0, 54.0), 3: "E", 4: (151.0, 12.0, 36.0)}
     data = picture(kind, exif=exif)
     boxes = [(1.0, 2.0, 30.0, 40.0), (5.5, 5.5, 1000.0, 50.0)]
     for request in (
@@ -87,7 +92,10 @@ def test_the_same_picture_as_in_this_process(pool: DecoderPool, kind: str) -> No
         DecodeRequest(),
     ):
         there, here = pool.decode(data, request), decode_content(data, request)
-        for name in ("width", "height", "format", "taken", "jpeg"):
+        if kind == "JPEG":
+            expected = CameraFacts(datetime(2024, 5, 1, 18, 30), "NIKON D90", -33.865, 151.21)
+            assert here.facts == expected
+        for name in ("width", "height", "format", "facts", "jpeg", "signature"):
             assert getattr(there, name) == getattr(here, name), name
         np.testing.assert_array_equal(there.pixels, here.pixels)
         assert (there.views is None) == (here.views is None) == (request.views is None)
@@ -301,7 +309,16 @@ def test_wrong_replies_are_no_pictures() -> None:
                 Channel(here).receive(limit=100, deadline=time.monotonic() + 5)
             here.setblocking(False)
             here.recv(100)
-    good = {"width": 1, "height": 1, "format": "jpeg", "taken": None, "shape": None}
+    good = {
+        "width": 1,
+        "height": 1,
+        "format": "jpeg",
+        "taken": None,
+        "camera": None,
+        "position": None,
+        "shape": None,
+    }
+    good["signature"] = "00" * 108
     whole = bytearray(32 * 32 * 3 + 4 * 4 + 4 * 8)
     assert read_content(WHOLE, good, whole).jpeg == b""
     for wrong in (
@@ -311,6 +328,11 @@ def test_wrong_replies_are_no_pictures() -> None:
         {"format": None},
         {"taken": 5},
         {"taken": "x"},
+        {"position": [91, 0]},
+        {"position": [0, float("nan")]},
+        {"position": [1]},
+        {"signature": "00"},
+        {"signature": None},
     ):
         with pytest.raises(MessageError):
             read_content(WHOLE, good | wrong, whole)

@@ -1,4 +1,4 @@
-"""An untrained model of recipe lingvis_live, whose folder holds a whole image network."""
+"""An untrained model of recipe lingvis, whose folder holds a whole image network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SENTENCES = {"en": ["a red dog on the beach", "the house"], "de": ["ein roter Hu
 
 def make_live_model(run: Path, sentences: Mapping[str, Sequence[str]] = SENTENCES) -> Path:
     """A model folder with random weights after the pre-trained backbone."""
-    recipe = load_recipe("lingvis_live", SMALL)
+    recipe = load_recipe("lingvis", SMALL)
     tokenizer = build_tokenizer(recipe)
     texts = [(text, lang) for lang, listed in sentences.items() for text in listed]
     tokenizer.fit([text for text, _ in texts], [lang for _, lang in texts])

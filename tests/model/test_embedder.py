@@ -165,6 +165,12 @@ def test_boxes_choose_the_regions_of_each_picture(dataset: Dataset, tmp_path: Pa
     np.testing.assert_allclose(model.encode_images([paths["both"]] * 4, boxes=boxes), expected, atol=1e-5)
     for one, other in itertools.combinations(expected, 2):
         assert np.abs(one - other).max() > 0.01
+    with pytest.raises(
+        UserError, match="boxes has 4 lists for 2 pictures; give one list of boxes per picture"
+    ):
+        model.encode_images([paths["both"]] * 2, boxes=boxes)
+    with pytest.raises(UserError, match=r"boxes\[1\] has the box \(0, 0, 16\); a box has four values"):
+        model.encode_images([paths["both"]] * 2, boxes=[[left], [(0, 0, 16)]])  # type: ignore[list-item]
 
 
 def test_missing_features_come_with_the_command_that_makes_them(dataset: Dataset, tmp_path: Path) -> None:
@@ -253,13 +259,15 @@ def test_dim_keeps_the_first_values_at_unit_length(run: Path, dataset: Dataset) 
             for row, values in zip(short, full, strict=True):
                 kept = values[:dim].astype(np.float64)
                 np.testing.assert_allclose(row, kept / np.sqrt((kept**2).sum()), rtol=1e-5)
+    assert model.encode_texts(texts, "en", dim=np.int64(3)).shape == (len(texts), 3)  # type: ignore[arg-type]
     assert model.encode_texts([], "en", dim=3).shape == model.encode_features([], dim=3).shape == (0, 3)
 
 
 def test_a_dim_that_does_not_fit_gets_a_sentence(run: Path, dataset: Dataset, tmp_path: Path) -> None:
     model = Embedder.load(run, device="cpu")
-    for dim in (0, -1, model.dim + 1):
-        sentence = f"dim must be between 1 and {model.dim}, .* model run, got {dim}$"
+    unfit: list[Any] = [0, -1, model.dim + 1, 2.5, 2.0, True, "2"]
+    for dim in unfit:
+        sentence = f"dim must be a whole number between 1 and {model.dim}, .* model run, got {dim!r}$"
         with pytest.raises(UserError, match=sentence):
             model.encode_texts(["a"], "en", dim=dim)
         with pytest.raises(UserError, match=sentence):

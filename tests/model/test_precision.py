@@ -18,9 +18,10 @@ import lingvis
 from lingvis.cli import main
 from lingvis.collection.binding import image_fingerprint
 from lingvis.errors import UserError
+from lingvis.evaluation.clc.learned import LearnedConsistency
 from lingvis.model.compress import compress
 from lingvis.model.embedder import Embedder
-from lingvis.model.folder import ADDED, CARD, CONFIG, WEIGHTS, ModelConfig
+from lingvis.model.folder import ADDED, CARD, CONFIG, CONSISTENCY, WEIGHTS, ModelConfig
 from lingvis.model.precision import Precision, reduce_precision, restore_precision
 
 from ..collection.conftest import make_pictures
@@ -161,6 +162,27 @@ def test_added_languages_are_compressed_too(tmp_path: Path) -> None:
     assert after.added[lang].config == before.added[lang].config
     assert result.weights_after < result.weights_before
     assert not (tmp_path / "out" / "log.jsonl").exists()
+
+
+def test_the_learned_consistency_is_kept(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    start = LearnedConsistency.start(["en", "de"])
+    learned = LearnedConsistency(start.languages, start.hidden * 3, start.out)
+    learned.save(run)
+    compress(run, tmp_path / "out")
+    kept = LearnedConsistency.load(tmp_path / "out")
+    assert kept.languages == ("en", "de")
+    np.testing.assert_array_equal(kept.hidden, learned.hidden)
+    np.testing.assert_array_equal(kept.out, learned.out)
+    shutil.copy(tmp_path / "out" / CONSISTENCY, run)  # of other weights
+    compress(run, tmp_path / "other", weights="float16")
+    with pytest.raises(UserError, match="was fitted for another model"):
+        LearnedConsistency.load(tmp_path / "other")
+    (run / CONSISTENCY).write_bytes(b"no weights")
+    with pytest.raises(UserError, match=rf"{CONSISTENCY} is damaged \(.*\); delete it, and fit it again"):
+        compress(run, tmp_path / "third")
+    assert not (tmp_path / "third").exists()
 
 
 def test_nothing_is_replaced_without_force(whole: Path, copy: Path, tmp_path: Path) -> None:

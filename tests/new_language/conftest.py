@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +93,15 @@ def make_pairs(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def small_validation() -> Iterator[None]:
+    """The twelve pictures of split val are enough to choose by, so that most tests need no folds; the others have two."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lingvis.new_language.gather.FEW", 12)
+        patch.setattr("lingvis.new_language.folds.FOLDS", 2)
+        yield
+
+
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_dataset(tmp_path_factory.mktemp("new-language") / "data")
@@ -107,7 +116,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spelled_run(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An English model that composes words from letters."""
     out = tmp_path_factory.mktemp("new-language") / "spelled"
-    train("lingvis", dataset, out, overrides=[*SMALL, *SPELLED], device="cpu")
+    train("lingvis_frozen", dataset, out, overrides=[*SMALL, *SPELLED], device="cpu")
     return out
 
 
@@ -122,6 +131,10 @@ def word_run(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "text.words.dim=24",
     ]
     train(
-        "lingvis", dataset, out, overrides=[*SMALL, "training.sampling.text_only=0.0", *parts], device="cpu"
+        "lingvis_frozen",
+        dataset,
+        out,
+        overrides=[*SMALL, "training.sampling.text_only=0.0", *parts],
+        device="cpu",
     )
     return out

@@ -65,7 +65,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "pairs").mkdir()
     (place / "pairs" / "text-only.jsonl").write_text("\n".join(pairs) + "\n", encoding="utf-8")
     extract(Dataset.open(place / "data"), kind="grid", device="cpu")
-    train("lingvis", place / "data", place / "run", overrides=SMALL, device="cpu")
+    train("lingvis_frozen", place / "data", place / "run", overrides=SMALL, device="cpu")
     Collection.create(place / "photos.lv", place / "run", device="cpu").add([folder])
     return place
 
@@ -139,7 +139,7 @@ def test_the_report_for_people_and_programs(
     assert f'lingvis search COLLECTION "..." --model {place / "told"}' in told
     main([*arguments, "--out", str(place / "json"), "--json"])
     report = json.loads(capsys.readouterr().out)
-    assert report["route"] == "distilled" and report["measured_on"] == "pairs"
+    assert report["route"] == "distilled" and report["measured_on"] == "pair folds"
     assert report["after"] > report["before"]
     with pytest.raises(SystemExit) as caught:
         main([*arguments, "--out", str(place / "json")])

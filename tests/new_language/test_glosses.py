@@ -10,9 +10,10 @@ import pytest
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
-from lingvis.new_language.glosses import with_glosses
-from lingvis.new_language.language_data import SentenceGroups, gather
-from lingvis.new_language.lexicon import BilingualLexicon, find_lexicon, turned
+from lingvis.new_language.gather import gather
+from lingvis.new_language.language_data import SentenceGroups
+from lingvis.new_language.lexical.glosses import with_glosses
+from lingvis.new_language.lexical.lexicon import BilingualLexicon, find_lexicon, turned
 from lingvis.new_language.run import add_language
 from lingvis.new_language.try_routes import RouteOutcome
 
@@ -92,11 +93,11 @@ def test_a_word_like_a_known_one_gets_its_translation(
         images=["a", "b"], known=[*plural.known, [("en", "red house house")]], texts=[], groups=[]
     )
     monkeypatch.setattr(
-        "lingvis.new_language.glosses.LIKE", 0.3
+        "lingvis.new_language.lexical.glosses.LIKE", 0.3
     )  # the model is small, and three words are few
     found = with_glosses(known, embedder, lexicon, "en", seed=0)
     assert sorted(found.texts) == ["rot haus haus", "rot haus haus"]
-    monkeypatch.setattr("lingvis.new_language.glosses.LIKE", 1.1)
+    monkeypatch.setattr("lingvis.new_language.lexical.glosses.LIKE", 1.1)
     assert with_glosses(known, embedder, lexicon, "en", seed=0).texts == ["rot haus haus"]
 
 
@@ -132,9 +133,11 @@ def test_similar_words_are_not_used_with_a_model_that_does_not_spell(word_run: P
 def test_pictures_that_are_chosen_by_get_no_gloss(tmp_path: Path) -> None:
     data = make_dataset(tmp_path / "data", lambda lang, split: lang == "en" or split == "train")
     material = gather(Dataset.open(data), "el", ["en"])
-    assert material.by == "pictures" and material.undescribed == 0
-    held_out = [material.learn.images.index(image) for image in material.choose.images]
-    assert held_out and not any(material.learn.known[group] for group in held_out)
+    assert material.by == "picture folds" and not material.choose.texts
+    for fold in material.folds:
+        held_out = [fold.learn.images.index(image) for image in fold.choose.images]
+        assert held_out and not any(fold.learn.known[group] for group in held_out)
+        assert fold.undescribed == 0 and not set(fold.learn.texts) & set(fold.choose.texts)
 
 
 def test_pictures_without_any_caption_in_the_language(spelled_run: Path, tmp_path: Path) -> None:
@@ -143,7 +146,7 @@ def test_pictures_without_any_caption_in_the_language(spelled_run: Path, tmp_pat
     result = add_language(spelled_run, "el", data, tmp_path / "out", device="cpu")
     found = {outcome.route: outcome for outcome in result.routes}
     assert found["both"].reason and found["glossed"].score > 0
-    assert result.measured_on == "pairs" and result.pictures_same
+    assert result.measured_on == "pair folds" and result.pictures_same
 
 
 def test_where_no_word_can_be_said_there_is_no_route(spelled_run: Path, tmp_path: Path) -> None:

@@ -16,13 +16,12 @@ from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
-from lingvis.new_language.language_data import gather
+from lingvis.new_language.gather import gather
 from lingvis.new_language.measure import RetrievalMeasure
 from lingvis.new_language.result import AddLanguageResult
 from lingvis.new_language.routes import find_routes
 from lingvis.new_language.run import add_language
 from lingvis.new_language.start_factory import LexicalResources
-from lingvis.new_language.targets import known_points
 from lingvis.new_language.task import TeachingPlan
 from lingvis.new_language.try_routes import RouteOutcome, try_routes
 from lingvis.training.validate import load_recipe
@@ -118,7 +117,8 @@ def test_a_model_of_words_learns_by_letters_of_its_own(word_run: Path, dataset: 
 
 def test_without_any_picture(spelled_run: Path, dataset: Path, pairs: Path, tmp_path: Path) -> None:
     result = add_language(spelled_run, "el", pairs, tmp_path / "out", route="distilled", device="cpu")
-    assert result.measured_on == "pairs" and result.with_picture == 0 and result.old == {}
+    assert result.measured_on == "pair folds" and result.with_picture == 0 and result.old == {}
+    assert result.sentences == result.pool == 36
     assert "no pictures" in (tmp_path / "out" / "card.md").read_text()
     # Pictures that it never saw are found by what was learnt from translations alone.
     opened = Dataset.open(dataset)
@@ -134,11 +134,21 @@ def test_without_any_picture(spelled_run: Path, dataset: Path, pairs: Path, tmp_
     assert (after == right).mean() > (before == right).mean() + 0.2
 
 
-def test_pictures_are_held_out_where_there_is_no_validation(spelled_run: Path, tmp_path: Path) -> None:
+def test_few_pictures_choose_by_folds(spelled_run: Path, tmp_path: Path) -> None:
     data = make_dataset(tmp_path / "data", lambda lang, split: lang == "en" or split == "train")
-    result = add_language(spelled_run, "el", data, tmp_path / "out", route="both", device="cpu")
-    assert result.measured_on == "pictures"
-    assert result.sentences == 2 * (24 - 2)  # 24 pictures, two of them held out
+    result = add_language(spelled_run, "el", data, tmp_path / "out", device="cpu")
+    assert (result.measured_on, result.pool) == ("picture folds", 36)
+    assert result.sentences == 2 * 24, "the chosen route learns from all of them"
+    found = by_route(result)
+    for route in ("characters", "mapped", "distilled", "both"):
+        assert found[route].spread is not None and found[route].score > (result.before or 0), route
+    assert result.after == found[result.route].score == max(each.score for each in found.values())
+    card = (tmp_path / "out" / "card.md").read_text()
+    assert "each held out once (cross-validation), among 36 pictures" in card
+    assert "| route | mR | spread | epoch |" in card
+    values = result.as_json()
+    assert values["routes"][0]["spread"] == found["characters"].spread and values["pool"] == 36
+    assert Embedder.load(tmp_path / "out", device="cpu").languages == ["en", "el"]
 
 
 def test_few_captions_are_drawn_by_the_seed(spelled_run: Path, dataset: Path, tmp_path: Path) -> None:
@@ -223,7 +233,7 @@ def test_the_result_is_typed_and_has_a_json(greek: tuple[Path, AddLanguageResult
     ) and "base" not in values
     assert list(values)[5:7] == ["route", "routes"] and list(values)[-1] == "seconds"
     assert values["old"] == {"en": {"before": result.old["en"].before, "after": result.old["en"].after}}
-    assert values["routes"][0].keys() == {"route", "mR", "epoch", "seconds", "values"}
+    assert values["routes"][0].keys() == {"route", "mR", "spread", "epoch", "seconds", "values"}
     assert values["routes"][-1].keys() == {"route", "reason"}
     stored = json.loads((out / "added" / "el" / "config.json").read_text())
     assert (
@@ -245,8 +255,8 @@ def test_an_error_leaves_the_embedder_unchanged(
 ) -> None:
     embedder = Embedder.load(spelled_run, device="cpu")
     data = gather(Dataset(pairs, []), "el", embedder.languages)
-    points, of = known_points(embedder, data.choose)
-    measure = RetrievalMeasure(data.choose.texts, "el", points, of.tolist())
+    data = data.folds[0]
+    measure = RetrievalMeasure.among_sentences(data, embedder)
     before = {name: value.clone() for name, value in embedder.model.state_dict().items()}
 
     def fail(*arguments: object, **options: object) -> None:
@@ -256,7 +266,7 @@ def test_an_error_leaves_the_embedder_unchanged(
     with pytest.raises(RuntimeError, match="out of memory"):
         try_routes(
             embedder,
-            load_recipe("lingvis", [*SMALL, *SPELLED]),
+            load_recipe("lingvis_frozen", [*SMALL, *SPELLED]),
             data,
             np.zeros((0, embedder.dim), np.float32),
             measure,

@@ -14,11 +14,11 @@ from lingvis.features.description import Features
 from lingvis.model.added_language import make_words
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
-from lingvis.new_language.language_data import gather
+from lingvis.new_language.gather import gather
+from lingvis.new_language.lexical.word_vectors import word_points
 from lingvis.new_language.mapped_start import fit_ngrams
 from lingvis.new_language.starts import copied_start, fresh_start
 from lingvis.new_language.task import LengthSampler
-from lingvis.new_language.word_vectors import word_points
 from lingvis.recipes.schema import Part
 from lingvis.text.tokenizers.base import END, START
 from lingvis.text.tokenizers.characters import CharacterTokenizer
@@ -39,7 +39,7 @@ PARTS: dict[str, dict[str, Any]] = {
 def small_embedder(words: str) -> tuple[Embedder, Any]:
     overrides = [f"text.words.name={words}", "text.encoder.dim=8", "image.encoder.dim=8"]
     recipe = load_recipe(
-        "lingvis", overrides + [f"text.words.{key}={value}" for key, value in PARTS[words].items()]
+        "lingvis_frozen", overrides + [f"text.words.{key}={value}" for key, value in PARTS[words].items()]
     )
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(TEXTS, ["en"] * len(TEXTS))

@@ -16,7 +16,9 @@ from lingvis.cli import main
 from lingvis.collection.collection import Collection
 from lingvis.errors import UserError
 from lingvis.features.extract import extract
+from lingvis.model.embedder import Embedder
 from lingvis.model.folder import ModelConfig
+from lingvis.model.onnx.embedder import OnnxEmbedder
 from lingvis.pretrained import DEFAULT, SHIPPED, find_model, from_reference, is_shipped, to_reference
 from lingvis.training.digests import model_digests
 
@@ -120,14 +122,19 @@ def test_the_shipped_folder_is_small_and_complete() -> None:
     folder = SHIPPED / DEFAULT
     files = [file for file in folder.rglob("*") if file.is_file()]
     assert sum(file.stat().st_size for file in files) <= MOST_BYTES
-    assert {"config.json", "model.safetensors", "card.md"} <= {file.name for file in files}
+    assert {"config.json", "model.safetensors", "text.onnx", "image.onnx", "card.md"} <= {
+        file.name for file in files
+    }
     assert not {"log.jsonl", "recipe.toml", "checkpoint.safetensors"} & {file.name for file in files}
     config = ModelConfig.read(folder)
     assert config.name == DEFAULT
     assert sorted([*config.languages, *config.added]) == sorted(LANGUAGES)
-    model = lingvis.load(device="cpu")
+    model = Embedder.load(device="cpu")
     assert config.image_fingerprint == model.model.image_fingerprint()
     assert model.parameters["total"] <= 15_000_000
+    assert OnnxEmbedder.load().text_fingerprint == model.text_fingerprint, (
+        "export it again: lingvis export lingvis-base"
+    )
 
 
 @needs_model

@@ -149,7 +149,7 @@ def finished(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def in_thread(collection: Collection, settings: ServerSettings) -> Iterator[Client]:
+def in_thread(collection: Collection | list[Collection], settings: ServerSettings) -> Iterator[Client]:
     """The same server in this process, where a test may set what it allows."""
     server = WebServer(create_app(collection, settings))
     listener = socket.create_server(("127.0.0.1", 0))

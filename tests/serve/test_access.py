@@ -22,7 +22,14 @@ from .conftest import Client, finished, serving
 TOKEN = "correct-horse-battery"
 NUMBERS = itertools.count(1)
 CLOSED = ["/api/collection", "/api/search?q=x", "/api/items/x", "/api/items/x/thumbnail", "/metrics"]
-CLOSED += ["/api/items/x/picture", "/api/items/x/similar"]
+CLOSED += [
+    "/api/items/x/picture",
+    "/api/items/x/similar",
+    "/api/albums",
+    "/api/items/x/albums",
+    "/api/downloads/x",
+]
+CLOSED += ["/api/browse", "/api/timeline", "/api/folders", "/api/places", "/api/examples"]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +65,12 @@ def test_nothing_is_told_without_the_token(guarded: Client, path: str) -> None:
 def test_an_upload_without_the_token_is_not_read(guarded: Client) -> None:
     headers = {"Content-Length": "10000000", "Content-Type": "multipart/form-data; boundary=x"}
     assert guarded.ask("POST", "/api/search", headers=headers).status == 401
+
+
+def test_the_token_allows_changes_of_albums(guarded: Client) -> None:
+    body, kind = '{"album": "favourites"}', {"Content-Type": "application/json"}
+    assert guarded.ask("POST", "/api/albums", body, {**kind, **elsewhere()}).status == 401
+    assert guarded.ask("POST", "/api/albums", body, {**kind, **bearer(TOKEN)}).status == 200
 
 
 def test_page_health_and_document_are_open(guarded: Client) -> None:

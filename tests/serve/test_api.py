@@ -21,7 +21,15 @@ def test_search_answers_as_the_collection_does(client: Client, home: Path) -> No
     assert answer["hits"] == [hit.to_json() for hit in hits]
     assert [hit["rank"] for hit in answer["hits"]] == [2, 3, 4]
     assert (answer["k"], answer["offset"]) == (3, 1) and answer["took_ms"] > 0
-    assert answer["queries"] == [{"text": "ein roter Hund am Strand", "lang": "de", "detected": True}]
+    assert answer["queries"] == [
+        {
+            "text": "ein roter Hund am Strand",
+            "lang": "de",
+            "detected": True,
+            "unknown": [],
+            "understood": True,
+        }
+    ]
 
 
 def test_languages_and_several_texts(client: Client, home: Path) -> None:
@@ -31,7 +39,8 @@ def test_languages_and_several_texts(client: Client, home: Path) -> None:
     expected = Collection.open(home / "photos.lv").search(texts)
     assert [hit["score"] for hit in answer["hits"]] == [round(hit.score, 6) for hit in expected]
     given = client.search(texts[0], lang="de").json
-    assert given["queries"] == [{"text": texts[0], "lang": "de", "detected": False}]
+    understood = {"unknown": [], "understood": True}  # the model has no list of known words
+    assert given["queries"] == [{"text": texts[0], "lang": "de", "detected": False, **understood}]
     assert "'fr'" in client.search("x", lang="fr").error and client.search("x", lang="fr").status == 422
 
 
@@ -46,6 +55,11 @@ def test_filters(client: Client, home: Path) -> None:
     small = client.search("x", max_size=100).json["hits"]
     assert [Path(hit["path"]).name for hit in small] == ["dot.png"]
     assert len(client.search("x", min_size=101).json["hits"]) == 8
+    assert len(client.search("x", min_size="0.1 kB", max_size="2MB").json["hits"]) == 8
+    assert [hit["format"] for hit in client.search("x", format="JPG").json["hits"]] == ["jpeg"]
+    assert len(client.search("x", folder="noise").json["hits"]) == 6, "a relative name is that of any folder"
+    unknown = client.search("x", format="xyz")
+    assert unknown.status == 422 and "choose one of: avif, bmp, gif, heic, heif, jpeg, jpg" in unknown.error
     day = everything.json["hits"][0]["date"][:10]
     assert len(client.search("x", after=day, before=day).json["hits"]) == 9, "a day is meant as a whole"
     assert client.search("x", before=f"{day}T00:00").json["hits"] == []
@@ -86,7 +100,7 @@ def test_item_thumbnail_and_picture(client: Client, home: Path) -> None:
     hits = {Path(hit["path"]).name: hit for hit in client.search("x").json["hits"]}
     png = hits["000.png"]
     item = client.get(f"/api/items/{png['id']}").json
-    assert item == {key: value for key, value in png.items() if key not in ("rank", "score")}
+    assert item == {key: value for key, value in png.items() if key not in ("rank", "score", "confidence")}
 
     small = client.get(f"/api/items/{png['id']}/thumbnail")
     assert small.headers["content-type"] == "image/jpeg"
@@ -158,6 +172,18 @@ def test_page_and_document(client: Client) -> None:
         "/api/items/{id}/similar",
         "/api/items/{id}/thumbnail",
         "/api/items/{id}/picture",
+        "/api/items/{id}/albums",
+        "/api/albums",
+        "/api/albums/hashes",
+        "/api/albums/pictures",
+        "/api/downloads",
+        "/api/downloads/{id}",
+        "/api/collections",
+        "/api/browse",
+        "/api/timeline",
+        "/api/folders",
+        "/api/places",
+        "/api/examples",
         "/api/health",
         "/api/collection",
         "/api/session",

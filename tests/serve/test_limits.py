@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.records import Hit
+from lingvis.collection.notebook import Hits
 from lingvis.serve.limits import protocol
 from lingvis.serve.settings import ServerSettings
 
@@ -29,7 +29,7 @@ class Held(Collection):
         self.go, self.asked, self.begun = threading.Event(), threading.Semaphore(0), 0
         return self
 
-    def search(self, text: Any = None, **options: Any) -> list[Hit]:
+    def search(self, text: Any = None, **options: Any) -> Hits:
         self.begun += 1
         self.asked.release()
         if text == ["fail"]:

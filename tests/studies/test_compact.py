@@ -58,7 +58,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(scenes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compact") / "small"
-    train("lingvis_live", scenes, folder, overrides=SMALL, device="cpu")
+    train("lingvis", scenes, folder, overrides=SMALL, device="cpu")
     return folder
 
 

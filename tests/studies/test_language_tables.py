@@ -147,21 +147,21 @@ def test_the_goal_is_three_points_above_the_best_row(tmp_path: Path, own: float,
             write(tmp_path, name, flat(38.0) if len(names) == 1 else {name.split("-")[1]: 38.0})
     write(tmp_path, "vse_infinity_region", {"en": 38.0}, folder="flickr8k-ml")
     write(tmp_path, "hem", flat(40.0))
-    write(tmp_path, "lingvis", flat(own))
+    write(tmp_path, "lingvis_frozen", flat(own))
     decided = claims(Results(tmp_path))
-    found, numbers = verdict(decided, "`lingvis` has an A")
+    found, numbers = verdict(decided, "`lingvis_frozen` has an A")
     assert found == expected
-    assert f"`lingvis` {own}, HEM 40.0: +{own - 40:.1f}" in numbers
-    assert verdict(decided, "`lingvis` is better in every")[0] == "confirmed"
+    assert f"`lingvis_frozen` {own}, HEM 40.0: +{own - 40:.1f}" in numbers
+    assert verdict(decided, "`lingvis_frozen` is better in every")[0] == "confirmed"
     write(tmp_path, "vse_infinity-cs", {"cs": own + 2})
     decided = claims(Results(tmp_path))
-    assert verdict(decided, "`lingvis` is better in every")[0] == "refuted"
+    assert verdict(decided, "`lingvis_frozen` is better in every")[0] == "refuted"
     file = tmp_path / "languages" / RUNS
     kept = [line for line in file.read_text().splitlines(keepends=True) if '"mule/' not in line]
     file.write_text("".join(kept))
     decided = claims(Results(tmp_path))
     so_far = "refuted" if expected == "refuted" else "confirmed so far, 17 of 18 measured"
-    assert verdict(decided, "`lingvis` has an A")[0] == so_far
+    assert verdict(decided, "`lingvis_frozen` has an A")[0] == so_far
 
 
 def test_parameters_are_compared_exactly(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_consistency(tmp_path: Path) -> None:
     results = Results(tmp_path)
     table = lines(languages.consistency(results))
     assert table["SMALR, CLC-C"]["fr"] == table["SMALR, CLC-C"]["mean"] == "44.5"
-    assert table["`lingvis`, CLC-A"]["en"] == "not measured"
+    assert table["`lingvis_frozen`, CLC-A"]["en"] == "not measured"
     decided = claims(results)
     assert verdict(decided, "CLC-A is better than none, SMALR")[0] == "confirmed"
     assert verdict(decided, "CLC-C at least equals CLC-A, SMALR")[0] == "undecided"

@@ -128,7 +128,7 @@ def test_the_card_has_the_numbers_of_the_records(
     assert f"- {record['parameters']['total']:,} parameters: " in card
     assert f"{record['ms_per_picture']:.0f} ms per picture" in card
     assert "non-commercial research and education" in card
-    assert "starts from efficientnet-lite2, trained" in card  # the network of recipe lingvis_live
+    assert "starts from efficientnet-lite2, trained" in card  # the network of recipe lingvis
 
 
 def test_the_card_is_not_written_for_another_model_or_too_much_loss(

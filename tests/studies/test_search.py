@@ -144,7 +144,7 @@ def test_percentiles() -> None:
 def test_typed_queries_are_answered_and_kept(tmp_path: Path) -> None:
     record = run_typed_study(tmp_path, pictures=500, work=tmp_path)
     assert (record["sentences"], record["results"], record["languages"]) == (200, 2000, 10)
-    assert record["model"] == "untrained, recipe lingvis"
+    assert record["model"] == "untrained, recipe lingvis_frozen"
     assert record["text_parameters"] > 6_000_000
     assert 0 < record["ms"]["p50"] <= record["ms"]["p95"]
     assert 0 < record["of_these_to_encode_ms"]["p50"] <= record["of_these_to_encode_ms"]["p95"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 
 from lingvis.terms import Distillation, Origin
-from lingvis.terms.distillation import CAPTION_SCORES, soft_cross_entropy
+from lingvis.terms.distillation import soft_cross_entropy
 
 from .steps import make_step
 
@@ -66,18 +65,3 @@ def test_only_pseudo_captions_and_their_pictures_count() -> None:
     expected = soft_cross_entropy(image_emb[2:] @ text_emb[2:].T, taught[2:, 2:], 0.2)
     torch.testing.assert_close(Distillation(temperature=0.2)(step), expected)
     assert float(Distillation(temperature=0.2)(step.of(Origin.HUMAN))) == 0.0
-
-
-def test_human_captions_have_teachers_of_their_own() -> None:
-    torch.manual_seed(0)
-    image_emb, text_emb, taught = torch.randn(3, 3), torch.randn(4, 3), torch.randn(3, 4)
-    step = make_step(
-        text_emb,
-        groups=[0, 1, 1, 2],
-        origin=[Origin.HUMAN] * 3 + [Origin.PSEUDO],
-        image_emb=image_emb,
-        teacher_scores=torch.randn(3, 4),
-    )
-    step = replace(step, pair_values={**step.pair_values, CAPTION_SCORES: taught})
-    expected = soft_cross_entropy(image_emb[:2] @ text_emb[:3].T, taught[:2, :3], 0.2)
-    torch.testing.assert_close(Distillation(temperature=0.2, of="human")(step), expected)

@@ -13,19 +13,18 @@ from safetensors.torch import load_file, save_file
 from lingvis.data.class_names import read_concepts
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
-from lingvis.model.stored import StoredImages
 from lingvis.terms import Origin
 from lingvis.training.batches import Batches
 from lingvis.training.prepare import prepare
-from lingvis.training.run import open_with_features, train
+from lingvis.training.run import open_with_features
 from lingvis.training.sampling import ClassSampler
 from lingvis.training.sampling.base import Sampler
 from lingvis.training.sources import Sentences
 from lingvis.training.sources.class_names import add_class_names
 from lingvis.training.validate import load_recipe
 
+from .small_runs import weights
 from .test_live import SMALL, drawings, trained
-from .test_run import weights
 
 __all__ = ["drawings", "trained"]  # fixtures
 CAPTIONS = ["two men ride along the river", "a boy on the wall", "zwei Hunde am Strand", "海滩上有一只狗"]
@@ -108,7 +107,7 @@ def test_classes_that_share_a_name_are_no_negatives_of_it(sentences: Sentences) 
 
 
 def test_batches_have_names_of_some_classes_in_some_languages(drawings: Path, tmp_path: Path) -> None:
-    recipe = load_recipe("lingvis_live", SMALL)
+    recipe = load_recipe("lingvis", SMALL)
     dataset, store = open_with_features(drawings, recipe.data.features)
     run = prepare(recipe, dataset, store, tmp_path / "run", torch.device("cpu"))
     batches: Batches = run.task._batches
@@ -138,34 +137,10 @@ def test_training_teaches_names_and_keeps_classes(trained: Path, drawings: Path)
     assert model.encode_texts(["toucan"], "en").shape == (1, 6)
 
 
-def test_a_student_learns_the_mean_scores_of_its_teachers(
-    trained: Path, drawings: Path, tmp_path: Path
-) -> None:
-    taught = [
-        *SMALL,
-        f"data.teachers=['{trained}']",
-        "terms.teachers={name='distillation', of='human', weight=1.0, temperature=0.05}",
-    ]
-    recipe = load_recipe("lingvis_live", taught)
-    dataset, store = open_with_features(drawings, recipe.data.features)
-    run = prepare(recipe, dataset, store, tmp_path / "run", torch.device("cpu"))
-    batch = run.task._batches.cut(np.array([0, 1, 3]))
-    teacher = StoredImages.open(Embedder.load(trained, device="cpu"), dataset)
-    captions = dataset.captions("train", run.embedder.languages)
-    images = teacher.encode([captions.images[place] for place in batch.images])
-    texts = teacher.model.encode_texts(
-        [captions.texts[n] for n in (0, 1, 3)], [captions.langs[n] for n in (0, 1, 3)]
-    )
-    np.testing.assert_allclose(batch.pair_values["caption_scores"].numpy(), images @ texts.T, atol=2e-3)
-    train(recipe, drawings, tmp_path / "student", device="cpu")
-    assert not torch.equal(
-        weights(tmp_path / "student")["text.words.table.weight"], weights(trained)["text.words.table.weight"]
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
+        (["training.graphs=true"], "training.graphs is true, but image.backbone is trained"),
         (["image.classes.name=none"], "data.classes is true, but image.classes is none"),
         (["similarity={name='cross_attention'}"], "image.classes is named, but similarity cross_attention"),
         (["terms.matching.hidden=0.2"], "terms.matching hides words in every batch, which names of classes"),
@@ -183,23 +158,16 @@ def test_a_student_learns_the_mean_scores_of_its_teachers(
             ],
             "data.classes is true, but no term compares pictures",
         ),
-        (["data.teachers=['run']"], "data.teachers names models, but no term learns from their scores"),
         (
             ["data.text_only=true", 'training.sampling={name="meanings"}'],
             "training.sampling meanings has batches of text-only sentences",
         ),
         (["data.classes=false"], "needs image.classes.name = named and data.classes = true"),
-        (
-            ["terms.teachers={name='distillation', of='human', weight=1.0, temperature=0.05}"],
-            "data.teachers names none",
-        ),
     ],
 )
-def test_recipes_with_classes_or_teachers_that_do_not_fit_are_rejected(
-    changes: list[str], sentence: str
-) -> None:
+def test_recipes_with_classes_that_do_not_fit_are_rejected(changes: list[str], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
-        load_recipe("lingvis_live", [*SMALL, *changes])
+        load_recipe("lingvis", [*SMALL, *changes])
 
 
 def test_directions_that_are_zero_are_reported_as_damage(trained: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from lingvis.training.text_teachers.start import StartTeacher
 from lingvis.training.validate import load_recipe
 
 from ..conftest import COLOURS, THINGS, make_toy_dataset
-from .test_run import Killed, kill_at, weights
+from .small_runs import Killed, kill_at, weights
 
 CPU = torch.device("cpu")
 IMAGE = ['image.encoder={name="residual_mlp",dim=24,hidden=12,dropout=0.3}', 'image.pooling={name="gpo"}']
@@ -69,7 +69,9 @@ def teacher(translations: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
         "training.epochs=10",
         'data.languages=["en"]',
     ]
-    train("lingvis", translations, run, overrides=[*options, "training.sampling.passes=8"], device="cpu")
+    train(
+        "lingvis_frozen", translations, run, overrides=[*options, "training.sampling.passes=8"], device="cpu"
+    )
     return run
 
 
@@ -225,7 +227,7 @@ def test_the_vectors_of_a_finished_tower_stay_as_they_are(translations: Path, tm
         "training.sampling.passes=1",
         'data.languages=["en"]',
     ]
-    first = train("lingvis", translations, tmp_path / "tower", overrides=options, device="cpu")
+    first = train("lingvis_frozen", translations, tmp_path / "tower", overrides=options, device="cpu")
     assert first.config.parameters["image"] == 0
     options = student_of(first.path, *tower, head, "training.sampling.passes=1")
     second = train("distilled_text", translations, tmp_path / "student", overrides=options, device="cpu")

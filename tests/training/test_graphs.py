@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from lingvis.terms import Origin
 from lingvis.training import batches as batches_module
 from lingvis.training import task as task_module
 from lingvis.training.loop import fit as loop
@@ -43,7 +44,7 @@ LANGUAGE_WORDS = [HIDDEN, "text.head.dim=16", "text.words.vector_dim=6"]
 LATENT = ["text.words.vector_dim=4", "pretraining.tokens=9", "pretraining.among=3", "pretraining.epochs=1"]
 OWN = {
     "la": [HIDDEN, "text.head.dim=16", *LATENT],
-    "lingvis": [HIDDEN, "text.words.buckets=300", "training.sampling.passes=2"],
+    "lingvis_frozen": [HIDDEN, "text.words.buckets=300", "training.sampling.passes=2"],
     "mule": [*LANGUAGE_WORDS, "pretraining.epochs=1"],
     "par_embn": LANGUAGE_WORDS,
     "s_liwe": ["text.words.letter_dim=4", "text.words.layers=[8, 8]", "training.sampling.passes=2"],
@@ -51,7 +52,7 @@ OWN = {
     # Layers of languages over a vocabulary that all languages share.
     "vsepp": ["text.encoder.name=gru_per_language", "text.encoder.dim=16", "text.encoder.bidirectional=true"],
 }
-ON_GPU = ("lingvis", "s_liwe", "vse_infinity_region")
+ON_GPU = ("lingvis_frozen", "s_liwe", "vse_infinity_region")
 STEPS = 12
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
 
@@ -142,6 +143,24 @@ def test_the_longest_sentence_is_part_of_a_shape(rich_dataset: Path, tmp_path: P
     assert len(replay.calls) == 2
 
 
+def text_only_rows(task: RetrievalTask) -> Any:
+    return np.flatnonzero(task._batches.table.origin == Origin.TEXT_ONLY)
+
+
+def test_a_batch_without_pictures_is_a_shape_of_its_own(rich_dataset: Path, tmp_path: Path) -> None:
+    task, sampler = prepared("lingvis_frozen", rich_dataset, tmp_path)
+    rows = text_only_rows(task)[:8]
+    task._graphs = replay = Replay()  # type: ignore[assignment]
+    for each in (rows, sampler.epoch(0, 0)[0], rows):
+        task.zero_grad()
+        loss = task.loss(each, Clock()).total
+        assert loss.isfinite()
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert list(replay.calls.values()) == [2, 1]
+    assert all(each.grad is None for each in task.model.image.parameters())
+    assert any(each.grad is not None and each.grad.any() for each in task.model.text.parameters())
+
+
 class Waits(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes operations that would make the host wait for a device."""
 
@@ -213,6 +232,23 @@ def test_recorded_and_plain_training_have_the_same_losses(
     assert len(task._graphs._graphs) > 0
     assert recorded == pytest.approx(plain, rel=2e-3)
     assert recorded[-1] != recorded[0]
+
+
+@needs_gpu
+def test_a_recorded_batch_without_pictures_has_the_plain_gradients(
+    rich_dataset: Path, tmp_path: Path
+) -> None:
+    task, _ = prepared("lingvis_frozen", rich_dataset, tmp_path, device="cuda")
+    rows = text_only_rows(task)[:8]
+    gradients = []
+    for _ in range(4):  # the third call is recorded
+        task.zero_grad()
+        torch.manual_seed(0)
+        task.eval().loss(rows, Clock()).total.backward()  # type: ignore[no-untyped-call]
+        gradients.append({name: each.grad for name, each in task.named_parameters() if each.grad is not None})
+    assert isinstance(task._graphs, GraphedCalls)
+    assert len(task._graphs._graphs) == 1
+    torch.testing.assert_close(gradients[3], gradients[0], rtol=1e-3, atol=1e-5)
 
 
 class Killed(BaseException):

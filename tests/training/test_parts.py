@@ -90,6 +90,19 @@ def test_schedules() -> None:
     assert cosine(0, 0) == 2.0
     assert cosine(10, 1) == pytest.approx(1 + math.cos(math.pi / 4))
     assert cosine(39, 3) < 0.02
+    above = make_schedule(
+        "cosine",
+        lr=2.0,
+        epochs=[],
+        factor=0.1,
+        warmup_epochs=[],
+        total_epochs=4,
+        steps_per_epoch=10,
+        last=0.4,
+    )
+    assert above(0, 0) == 2.0
+    assert above(20, 2) == pytest.approx(2 * (0.4 + 0.6 * 0.5))
+    assert above(40, 3) == pytest.approx(0.8)
 
 
 def told(total: float, matching: float, blind: float) -> Loss:

@@ -14,6 +14,7 @@ from lingvis.features.store import FeatureStore
 from lingvis.terms import DomainAdversaries, Origin
 from lingvis.training.batches import _described_alike
 from lingvis.training.prepare import prepare
+from lingvis.training.run import train
 from lingvis.training.sampling import PseudoSampler, Sampler, SentenceTable
 from lingvis.training.sources.collect import collect_sentences
 from lingvis.training.task import RetrievalTask
@@ -92,6 +93,27 @@ def made(dataset: Path, out: Path, *more: str) -> tuple[RetrievalTask, np.ndarra
     store = FeatureStore.open(dataset / "features" / "toy-grid")
     run = prepare(recipe, opened, store, out, torch.device("cpu"))
     return run.task.eval(), run.sampler.epoch(0, 0)[0]
+
+
+def test_adversaries_judge_short_embeddings_of_a_model_to_start_from(
+    rich_dataset: Path, tmp_path: Path
+) -> None:
+    short = "similarity.dim=5"
+    train(
+        "a3vse",
+        rich_dataset,
+        tmp_path / "first",
+        overrides=[*SMALL, short, "training.epochs=1"],
+        device="cpu",
+    )
+    begin = [f"start.run={tmp_path / 'first'}", 'start.parts=["image", "similarity"]']
+    task, rows = made(rich_dataset, tmp_path / "second", short, *begin)
+    loss = task.loss(rows, Clock(step=5))
+    assert task.model.dim == 5
+    assert float(loss.parts["domains"].detach()) > 0
+    loss.total.backward()  # type: ignore[no-untyped-call]
+    whole, _ = made(rich_dataset, tmp_path / "third", short)
+    assert whole.model.dim == 72  # three heads side by side; shortened after the training
 
 
 def hinges(scores: torch.Tensor, positives: torch.Tensor, margin: float) -> float:

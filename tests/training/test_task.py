@@ -157,7 +157,7 @@ def one_contrastive(scores: Tensor, positives: Tensor, temperature: float) -> fl
 
 
 def test_sentences_alone_change_the_terms_and_not_the_matching(rich_dataset: Path, tmp_path: Path) -> None:
-    made = Prepared("lingvis", rich_dataset, tmp_path, LINGVIS)
+    made = Prepared("lingvis_frozen", rich_dataset, tmp_path, LINGVIS)
     pictures = len(made.captions.images)
     shown = made.of_language(np.flatnonzero(made.groups < pictures)[:14])
     alone = np.flatnonzero(made.groups >= pictures)[:9]
@@ -203,12 +203,12 @@ def test_languages_apart_are_the_sum_of_their_losses(
     options: list[str], objective: Callable[..., float], rich_dataset: Path, tmp_path: Path
 ) -> None:
     made = Prepared(
-        "lingvis",
+        "lingvis_frozen",
         rich_dataset,
         tmp_path / "apart",
         [*LINGVIS, *options, "terms.matching.languages_apart=true"],
     )
-    joint = Prepared("lingvis", rich_dataset, tmp_path / "joint", [*LINGVIS, *options])
+    joint = Prepared("lingvis_frozen", rich_dataset, tmp_path / "joint", [*LINGVIS, *options])
     pictures = len(made.captions.images)
     alone = np.flatnonzero(made.groups >= pictures)[:9]
     # The first pictures, of which every third has no German caption here, and sentences without pictures.
@@ -237,7 +237,7 @@ def test_a_language_without_pictures_does_not_count_when_languages_are_apart(
     options: list[str], rich_dataset: Path, tmp_path: Path
 ) -> None:
     made = Prepared(
-        "lingvis", rich_dataset, tmp_path, [*LINGVIS, *options, "terms.matching.languages_apart=true"]
+        "lingvis_frozen", rich_dataset, tmp_path, [*LINGVIS, *options, "terms.matching.languages_apart=true"]
     )
     is_shown, german = made.groups < len(made.captions.images), np.array(made.langs) == "de"
     english = np.flatnonzero(is_shown & ~german)[:9]
@@ -270,7 +270,7 @@ def test_a_language_without_pictures_does_not_count_when_languages_are_apart(
 def test_gradients_stay_finite_beside_sentences_alone_and_fill_up_pictures(
     objective: list[str], rich_dataset: Path, tmp_path: Path
 ) -> None:
-    made = Prepared("lingvis", rich_dataset, tmp_path, [*LINGVIS, *objective, "text.augment.p=0.9"])
+    made = Prepared("lingvis_frozen", rich_dataset, tmp_path, [*LINGVIS, *objective, "text.augment.p=0.9"])
     made.task.train()
     torch.manual_seed(0)
     for rows in made.sampler.epoch(0, 0)[:2]:

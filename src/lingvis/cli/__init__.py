@@ -28,9 +28,11 @@ def run(app: App, arguments: Sequence[str] | None) -> None:
 
     from lingvis.cli.flags import with_flags
     from lingvis.errors import UserError
+    from lingvis.extras import report_missing
 
     try:
-        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        with report_missing():
+            app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except UserError as error:
         _fail(*(with_flags(line, app, arguments) for line in error.lines))
     except CycloptsError as error:

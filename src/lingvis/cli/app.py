@@ -7,13 +7,13 @@ from cyclopts import App, Parameter
 from lingvis import __version__
 from lingvis.cli.commands import (
     add_language,
+    albums,
     align,
     collections,
-    compress,
+    compare,
     data,
     demo,
     evaluate,
-    export,
     features,
     recipes,
     serve,
@@ -21,6 +21,7 @@ from lingvis.cli.commands import (
     train,
     vectors,
 )
+from lingvis.cli.commands.models import calibrate, compress, export
 
 app = App(
     name="lingvis",
@@ -37,10 +38,13 @@ app.command(align.align)
 app.command(recipes.app)
 app.command(train.train)
 app.command(evaluate.evaluate)
+app.command(compare.compare)
 app.command(add_language.add_language)
+app.command(calibrate.calibrate)
 app.command(compress.compress)
 app.command(export.export)
 app.command(suggest.suggest)
 app.command(collections.index)
 app.command(collections.search)
+app.command(albums.app)
 app.command(serve.serve)

@@ -8,12 +8,14 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-COLLECTION = "The collection folder, or postgresql://USER@HOST/DATABASE?collection=NAME."
+COLLECTION = (
+    "The collection folder, postgresql://USER@HOST/DATABASE?collection=NAME, or a folder of pictures."
+)
 
 DatasetFolder = Annotated[Path, Parameter(help="The dataset folder.")]
 DatasetWithFeatures = Annotated[Path, Parameter(help="The dataset folder, with features extracted.")]
 ModelFolder = Annotated[Path, Parameter(help="The model folder, or lingvis-base.")]
-CollectionPlace = Annotated[str, Parameter(help=COLLECTION)]
+FolderOrCollection = Annotated[str, Parameter(help=COLLECTION)]
 SearchModel = Annotated[
     Path | None,
     Parameter(help="A model folder with the same image side as the model that indexed the collection."),

@@ -11,13 +11,12 @@ from typing import Any
 from lingvis.arrays import Floats
 from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError
-from lingvis.features.encode import PictureEncoder
 from lingvis.features.pictures import DecodedPicture
-from lingvis.model.embedder import Embedder
+from lingvis.model.encoder import Encoder
 from lingvis.pretrained import to_reference
 
 
-def describe(embedder: Embedder, run: Path) -> Header:
+def describe(embedder: Encoder, run: Path) -> Header:
     """Return the header of a collection that this model fills."""
     if not embedder.inner_product:
         raise UserError(
@@ -33,7 +32,7 @@ def describe(embedder: Embedder, run: Path) -> Header:
     )
 
 
-def image_fingerprint(embedder: Embedder) -> str:
+def image_fingerprint(embedder: Encoder) -> str:
     """Return a hash of everything that determines a picture's embedding: the image side and its features."""
     image = [embedder.image_fingerprint, _features(embedder)]
     return hashlib.sha256(json.dumps(image, sort_keys=True).encode()).hexdigest()
@@ -60,20 +59,17 @@ def same_captions(stored: str, other: str) -> bool:
 
 
 class ImageEmbedder:
-    """DecodedPicture pictures -> embeddings, by the backbone and the image side of a model."""
+    """Decoded pictures -> embeddings, by the backbone and the image side of a model."""
 
-    def __init__(self, embedder: Embedder) -> None:
-        features = embedder.features
+    def __init__(self, embedder: Encoder) -> None:
         self._embedder = embedder
-        self._encoder = PictureEncoder(embedder.backbone, kind=features.kind, regions=features.region_mode)
-        self.preprocessing = self._encoder.preprocessing
+        self.preprocessing = embedder.preprocessing
 
     def __call__(self, pictures: Sequence[DecodedPicture]) -> Floats:
         """Encode pictures of one view each; returns float32 [pictures, dim]."""
-        sets = self._encoder.encode(pictures, len(pictures)) if pictures else []
-        return self._embedder.encode_features([encoded.values for encoded in sets])
+        return self._embedder.encode_decoded(pictures)
 
 
-def _features(embedder: Embedder) -> dict[str, Any]:
+def _features(embedder: Encoder) -> dict[str, Any]:
     """Return the description of a model's features, without the name of their folder."""
     return embedder.features.model_dump(mode="json", exclude={"name"})

@@ -6,13 +6,19 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from lingvis.arrays import Floats
+from lingvis.collection.albums import Albums
 from lingvis.collection.binding import ImageEmbedder, check_image_side
+from lingvis.collection.confidence import HitConfidence
 from lingvis.collection.model import CollectionModel
+from lingvis.collection.notebook import Hits
 from lingvis.collection.query.encoder import QueryEncoder
-from lingvis.collection.query.query import Query, QueryImage, as_texts
+from lingvis.collection.query.query import Query, QueryImage, as_texts, make_query
+from lingvis.collection.query.report import SentenceReport
 from lingvis.collection.rebuilds import (
     RebuiltError,
     UnavailableError,
@@ -20,15 +26,19 @@ from lingvis.collection.rebuilds import (
     check_rebuilt,
     is_newer,
 )
-from lingvis.collection.rerank.base import RerankContext, Reranker
+from lingvis.collection.rerank.base import RerankContext, Reranker, check_plain
 from lingvis.collection.rerank.learned_consistency import LearnedConsistencyReranker, check_consistency
+from lingvis.collection.stores.albums import AlbumError
 from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.records import (
     Filter,
+    FolderCount,
     Header,
     Hit,
+    MonthCount,
     PictureInfo,
+    PlaceCount,
     Statistics,
     check_page,
     page_of,
@@ -37,7 +47,7 @@ from lingvis.collection.writer.indexer import BATCH, Indexer, IndexReport, Sprea
 from lingvis.collection.writer.items import picture_id
 from lingvis.errors import UserError, check_list
 from lingvis.features.preprocessing import Preprocessing
-from lingvis.model.embedder import Embedder
+from lingvis.model.encoder import Encoder
 from lingvis.pretrained import find_model
 from lingvis.text.translators.contract import Translator
 
@@ -63,6 +73,7 @@ class Collection:
             self.address, find_model(model) if model is not None else None, device, self._stored_header
         )
         self._encoder = QueryEncoder(self._model)
+        self._confidence = HitConfidence(lambda: len(self))
 
     @classmethod
     def open(
@@ -104,7 +115,12 @@ class Collection:
         return self._store
 
     @property
-    def model(self) -> Embedder:
+    def albums(self) -> Albums:
+        """The albums of the collection; `albums.add("favourites", ...)` marks favourites."""
+        return Albums(self.address, lambda: self.store.albums, self.infos, self._having)
+
+    @property
+    def model(self) -> Encoder:
         """The model that encodes pictures and queries."""
         return self._model.embedder
 
@@ -191,8 +207,11 @@ class Collection:
         text: str | Sequence[str] | None = None,
         *,
         image: QueryImage | None = None,
+        like: str | None = None,
+        without: str | Sequence[str] | None = None,
         weight: float = 0.5,
         lang: str | None = None,
+        prefer: Sequence[str] = (),
         translator: Translator | None = None,
         consistency: str = "mean",
         k: int = 10,
@@ -200,17 +219,20 @@ class Collection:
         where: Filter = EVERYTHING,
         captions: bool = False,
         rerank: Reranker | None = None,
-    ) -> list[Hit]:
+    ) -> Hits:
         """Return the best pictures for a sentence, for several sentences together, for a picture, or for both.
 
-        image: a path, a file open for reading, or a DecodedPicture for `preprocessing`; weight: share of the words if
-        there is also a picture; lang: detected by default; translator: search in the model's other languages too;
-        consistency: how their scores are combined (Burns et al. 2020): the mean (CLC-A), which is the score of the
-        mean vector, or learned (CLC-C); k: number of results, after the first `offset`; where: which pictures count,
-        a `lingvis.collection.stores.records.Filter`; captions: compare with the captions of the pictures instead of
-        the pictures; rerank: reorders the first results, for instance by a second model.
+        image: a path, bytes, an open file, an image of Pillow, an array uint8 [height, width, 3], or a DecodedPicture
+        for `preprocessing`; like: id of a picture of the collection, which is not among the results; without: what must
+        not be in the pictures, also written as "dog -beach" in `text`; weight: share of the words if there is also a
+        picture; lang: detected by default; prefer: languages that the user probably writes, which helps to detect it;
+        translator: search in the model's other languages too; consistency: how their scores are combined (Burns et al.
+        2020): the mean (CLC-A), which is the score of the mean vector, or learned (CLC-C); k: number of results, after
+        the first `offset`; where: which pictures count, a `lingvis.Filter`; captions: compare with the captions of the
+        pictures instead of the pictures; rerank: reorders the first results, for instance by a second model.
         """
-        query = Query(as_texts(text), image, weight, lang, translator)
+        check_list("prefer", prefer, "languages")
+        query = make_query(text, image, weight, lang, translator, like, without, prefer)
         check_consistency(consistency, query)
         if consistency == "learned" and rerank is not None:
             raise UserError(
@@ -221,17 +243,26 @@ class Collection:
         )
         langs: list[str] = []
         if reranker is not None:
+            check_plain(query)
             langs = self._encoder.languages(query)
             reranker.check(query, langs, captions=captions)
         if captions:
             self._check_captions()
-        vectors = self._encoder(query)
+        vectors = self._encoder(query, like=None if like is None else self._vector_of(like))
 
         def find(k: int, offset: int) -> list[Hit]:
-            return self._nearest(vectors.together, k=k, offset=offset, where=where, captions=captions)
+            page = partial(self._nearest if like is None else partial(self._others, like), vectors.together)
+            hits = page(k=k, offset=offset, where=where, captions=captions)
+            return (
+                hits
+                if vectors.scale == 1
+                else [replace(hit, score=hit.score * vectors.scale) for hit in hits]
+            )
 
         if reranker is None:
             hits = find(k, offset)
+            if image is None and like is None and not query.without and not captions:
+                hits = self._with_confidence(hits, query)
         else:
 
             def embeddings(ids: Sequence[str]) -> dict[str, Floats]:
@@ -242,17 +273,37 @@ class Collection:
             hits = reranker.page(find, context, k=k, offset=offset)
         if captions:  # check again: another text side may have encoded them meanwhile
             self._check_captions()
-        return hits
+        return Hits(hits)
 
-    def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> list[Hit]:
+    def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> Hits:
         """Return pictures similar to one of the collection, without this one."""
+        return self._others(id, self._vector_of(id), k=k, offset=offset, where=where)
+
+    def browse(self, *, k: int = 50, offset: int = 0, where: Filter = EVERYTHING) -> list[PictureInfo]:
+        """Return pictures without a query, the newest first; k: number of pictures, after the first `offset`."""
+        check_page(k, offset)
         with self._checked():
-            vector = self.store.vectors([id]).get(id)
-        if vector is None:
-            raise UserError(f"collection {self.address} has no picture {id!r}; take the id from a search")
-        hits = self._nearest(vector, k=k + offset + 1, offset=0, where=where)
-        others = [hit for hit in hits if hit.id != id]
-        return page_of(others[offset : offset + k], first_rank=offset + 1)
+            return self.store.browse(k=k, offset=offset, where=self.albums.resolved(where))
+
+    def timeline(self, *, where: Filter = EVERYTHING) -> list[MonthCount]:
+        """Return the number of pictures per month, the latest month first."""
+        with self._checked():
+            return self.store.timeline(self.albums.resolved(where))
+
+    def folders(self, *, where: Filter = EVERYTHING) -> list[FolderCount]:
+        """Return the number of pictures per folder, without those of folders in it, ordered by path."""
+        with self._checked():
+            return self.store.folders(self.albums.resolved(where))
+
+    def places(self, *, where: Filter = EVERYTHING, step: float = 1.0) -> list[PlaceCount]:
+        """Return the number of pictures per square of `step` degrees of the map, the largest numbers first.
+
+        Only pictures that carry a position count, and at most 2,000 squares are returned.
+        """
+        if not step > 0:
+            raise UserError(f"step must be above 0 degrees, got {step}")
+        with self._checked():
+            return self.store.places(self.albums.resolved(where), step=step)
 
     def encode(
         self,
@@ -264,16 +315,28 @@ class Collection:
         translator: Translator | None = None,
     ) -> Floats:
         """Return a query as one vector of unit length, float32 [dim]."""
-        return self._encoder(Query(as_texts(text), image, weight, lang, translator)).together
+        return self._encoder(make_query(text, image, weight, lang, translator)).together
 
-    def language_of(self, text: str) -> str:
-        """Detect the language of a sentence among the model's languages."""
-        return self._model.language_of(text)
+    def language_of(self, text: str, *, prefer: Sequence[str] = ()) -> str:
+        """Detect the language of a sentence among the model's languages; prefer: those that the user probably writes."""
+        return self._model.language_of(text, prefer)
+
+    def report(
+        self, text: str | Sequence[str], *, lang: str | None = None, prefer: Sequence[str] = ()
+    ) -> list[SentenceReport]:
+        """Return how the model understands each sentence: its language, and the words that it does not know."""
+        return [self._model.report(each, lang, prefer) for each in as_texts(text)]
 
     def info(self, id: str) -> PictureInfo | None:
         """Return the record of one picture; None if there is no such picture."""
         with self._checked():
             return self.store.info(id)
+
+    def infos(self, ids: Sequence[str]) -> list[PictureInfo]:
+        """Return the records of the existing pictures with these ids, in the order of the ids."""
+        with self._checked():
+            known = {info.id: info for info in self.store.infos(list(dict.fromkeys(ids)))}
+        return [known[id] for id in dict.fromkeys(ids) if id in known]
 
     def thumbnail(self, id: str) -> bytes | None:
         """Return a small JPEG of one picture; None if there is no such picture."""
@@ -297,13 +360,43 @@ class Collection:
     ) -> list[Hit]:
         check_page(k, offset)
         with self._checked():
+            where = self.albums.resolved(where)
             return self.store.search(vector[None], k=k, offset=offset, where=where, captions=captions)[0]
+
+    def _with_confidence(self, hits: list[Hit], query: Query) -> list[Hit]:
+        calibration = self._model.calibration
+        reports = (
+            self.report(query.texts, lang=query.lang, prefer=query.prefer) if calibration is not None else []
+        )
+        return self._confidence(hits, calibration, understood=all(report.understood for report in reports))
+
+    def _others(
+        self, id: str, vector: Floats, *, k: int, offset: int, where: Filter, captions: bool = False
+    ) -> Hits:
+        """Return hits without one picture."""
+        check_page(k, offset)
+        hits = self._nearest(vector, k=k + offset + 1, offset=0, where=where, captions=captions)
+        others = [hit for hit in hits if hit.id != id]
+        return Hits(page_of(others[offset : offset + k], first_rank=offset + 1))
+
+    def _having(self, hashes: Sequence[str]) -> list[PictureInfo]:
+        with self._checked():
+            return self.store.having(hashes)
+
+    def _vector_of(self, id: str) -> Floats:
+        with self._checked():
+            vector = self.store.vectors([id]).get(id)
+        if vector is None:
+            raise UserError(f"collection {self.address} has no picture {id!r}; take the id from a search")
+        return vector
 
     @contextmanager
     def _checked(self) -> Iterator[None]:
         """Raise RebuiltError instead of a result or an error if another model rebuilt the collection meanwhile."""
         try:
             yield
+        except AlbumError:
+            raise
         except UserError as error:
             raise UnavailableError(str(error)) from error
         finally:

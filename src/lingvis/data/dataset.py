@@ -191,10 +191,16 @@ def _sentences(row: Row, source: Literal["captions", "parallel"]) -> Iterator[tu
 def _raise(file: Path, problems: Sequence[Problem]) -> None:
     """Report all problems of a file at once; do nothing if there are none."""
     if problems:
-        more = len(problems) - PROBLEMS_SHOWN
-        shown = [*map(str, problems[:PROBLEMS_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
         count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-        raise UserError(f"{file} has {count}; fix these lines and try again:", shown)
+        raise UserError(
+            f"{file} has {count}; fix these lines and try again:", list_problems([*map(str, problems)])
+        )
+
+
+def list_problems(problems: Sequence[str]) -> list[str]:
+    """The first PROBLEMS_SHOWN problems, and the number of the rest."""
+    more = len(problems) - PROBLEMS_SHOWN
+    return [*problems[:PROBLEMS_SHOWN], *([f"and {more} more"] if more > 0 else [])]
 
 
 def captions_file(path: Path) -> Path:

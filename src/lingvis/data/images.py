@@ -42,6 +42,7 @@ UNKNOWN_FORMAT = (
 )
 ORIENTATION_TAG = 0x0112
 THUMBNAIL = 200  # pixels
+WIDEST = 5  # longer side of a thumbnail that is sharp at its shorter side, as a multiple of the latter
 PART = 2**17  # pixels that are converted at a time
 
 
@@ -120,12 +121,23 @@ def _on_white(image: Image.Image) -> Image.Image:
     return ground.convert("RGB")
 
 
-def encode_jpeg(pixels: Image.Image, side: int, *, quality: int) -> bytes:
-    """Return a JPEG of at most `side` x `side` pixels, without comments or other metadata.
+def jpeg_scale(size: tuple[int, int], side: int, short_side: int = 0) -> float:
+    """Return the scale at which a picture fits side x side pixels, or its shorter side has `short_side`.
+
+    The larger of both, at most 1; a panorama gets at most WIDEST times `short_side` as its longer side.
+    """
+    longest = side / max(size)
+    shortest = min(short_side / min(size), WIDEST * short_side / max(size))
+    return min(1.0, max(longest, shortest))
+
+
+def encode_jpeg(pixels: Image.Image, side: int, *, quality: int, short_side: int = 0) -> bytes:
+    """Return a JPEG without comments or other metadata, of the size of `jpeg_scale`.
 
     The picture itself becomes so small: a copy of it may need hundreds of megabytes.
     """
-    pixels.thumbnail((side, side))
+    scale = jpeg_scale(pixels.size, side, short_side)
+    pixels.thumbnail((math.ceil(pixels.width * scale), math.ceil(pixels.height * scale)))
     pixels.info = {}
     out = io.BytesIO()
     pixels.save(out, "JPEG", quality=quality)

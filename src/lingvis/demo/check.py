@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -81,8 +82,8 @@ def _check_numbers(server: _Server, collection: Collection) -> None:
 def _check_search(server: _Server, collection: Collection, text: str) -> None:
     where = f"/api/search for {text!r}"
     answer = server.json("/api/search", q=text, k=RESULTS)
-    query = {"text": text, "lang": collection.language_of(text), "detected": True}
-    _same(where, answer["queries"], [query])
+    expected = [asdict(report) | {"unknown": list(report.unknown)} for report in collection.report(text)]
+    _same(where, answer["queries"], expected)
     _same_hits(where, answer["hits"], collection.search(text, k=2 * RESULTS))
 
 
@@ -98,11 +99,11 @@ def _check_picture(server: _Server, collection: Collection, hit: Hit) -> None:
 
 def _check_page(server: _Server) -> int:
     """Return the number of files of the page; all of them must exist."""
-    files = re.findall(r'(?:src|href)="(/static/[^"]+)"', server.get("/").decode())
+    files = re.findall(r'(?:src|href)="(static/[^"]+)"', server.get("/").decode())
     if not any(name.endswith(".js") for name in files):
         raise CheckError("the server returns a page without its script at /")
     for name in files:
-        server.get(name)
+        server.get(f"/{name}")
     return len(files)
 
 

@@ -9,9 +9,10 @@ from lingvis.collection.binding import describe
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.open import open_store, store_exists
 from lingvis.collection.writer.indexer import IndexReport
+from lingvis.collection.writer.scan import is_below
 from lingvis.data.dataset import Dataset
 from lingvis.files import atomic_folder
-from lingvis.model.embedder import Embedder
+from lingvis.model.encoder import load_encoder
 
 CAPTIONS_IN = "en"
 
@@ -36,11 +37,14 @@ def gather(dataset: Dataset, folder: Path) -> None:
 
 def fill(collection: Path, pictures: Path, run: Path, *, device: str | None = None) -> IndexReport:
     """Index new pictures; all of them if another model or a demo in another folder filled the collection."""
-    rebuild = not _filled_by(collection, run, device)
+    rebuild = not _filled_by(collection, pictures, run, device)
     return Collection(collection, model=run, device=device).add([pictures], prune=True, rebuild=rebuild)
 
 
-def _filled_by(collection: Path, run: Path, device: str | None) -> bool:
+def _filled_by(collection: Path, pictures: Path, run: Path, device: str | None) -> bool:
     if not store_exists(str(collection)):
         return False
-    return open_store(str(collection)).header == describe(Embedder.load(run, device=device), run)
+    store, folder = open_store(str(collection)), str(pictures.resolve())
+    if not all(is_below(file.path, [folder]) for file in store.files()):
+        return False
+    return store.header == describe(load_encoder(run, device=device), run)

@@ -16,11 +16,11 @@ RESULTS = 3
 
 @dataclass(frozen=True, slots=True)
 class DemoQuery:
-    """A sentence, its language, and the picture that it describes."""
+    """A sentence, its language, and the picture that it describes, if there is only one."""
 
     text: str
     lang: str
-    picture: str
+    picture: str | None = None
 
 
 def example_queries(dataset: Dataset) -> list[DemoQuery]:

@@ -1,4 +1,7 @@
-"""The whole path on the built-in data: scenes -> features -> model -> numbers -> a collection to search. Offline."""
+"""The whole path on the built-in data, offline.
+
+Photographs -> a collection by lingvis-base -> searches; then scenes -> features -> a model -> numbers -> a collection.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from lingvis.collection.collection import Collection
 from lingvis.data.scenes import make_scenes
 from lingvis.demo.check import check_server
 from lingvis.demo.collection import fill, gather
+from lingvis.demo.photographs import search_photographs
 from lingvis.demo.queries import example_queries, run_query
 from lingvis.demo.server import serving
 from lingvis.evaluation.result import Report
@@ -27,12 +31,17 @@ from lingvis.training.validate import load_recipe
 RECIPE = "demo"
 PAGE = Path("page", "index.html")  # in the demo's folder, like the other paths
 PICTURES, COLLECTION = Path("unseen"), Path("scenes.lv")
+PHOTOGRAPHS, PHOTOGRAPH_COLLECTION = Path("photographs"), Path("photographs.lv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoReport:
-    """The results of the demo's steps; checked: names of the passed checks, empty without a check."""
+    """The results of the demo's steps; checked: names of the passed checks, empty without a check.
 
+    photographs: their number and the results of searches; the other fields are of the scenes.
+    """
+
+    photographs: dict[str, Any]
     evaluation: Report
     collection: dict[str, int]
     questions: list[dict[str, Any]]
@@ -43,8 +52,9 @@ class DemoReport:
         """The report of the evaluation as JSON values, with the results of the other steps."""
         return {
             **self.evaluation.as_json(),
+            "photographs": self.photographs,
             "collection": self.collection,
-            "questions": self.questions,
+            "queries": self.questions,
             **({"checked": self.checked} if self.checked else {}),
             "seconds": self.seconds,
             "hardware": describe_hardware(),
@@ -59,6 +69,8 @@ def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None, check:
     recipe = load_recipe(RECIPE)
     run, collection = out / "model", out / COLLECTION
     seconds: dict[str, float] = {}
+    with _step("photographs", seconds):
+        photographs = search_photographs(out / PHOTOGRAPHS, out / PHOTOGRAPH_COLLECTION, device=device)
     with _step("scenes", seconds):
         dataset = make_scenes(out / "scenes", scenes=scenes)
     with _step("features", seconds):
@@ -80,6 +92,7 @@ def run_demo(out: Path, *, scenes: int = 3000, device: str | None = None, check:
         with _step("check", seconds), serving(collection, device=device) as port:
             checked = check_server(port, opened, [query.text for query in queries])
     return DemoReport(
+        photographs=photographs,
         evaluation=measured,
         collection={"pictures": indexed.pictures, "added": indexed.added},
         questions=answers,

@@ -17,7 +17,7 @@ from lingvis.evaluation.metrics import RetrievalScores
 from lingvis.evaluation.models import ImageSource, scorers
 from lingvis.evaluation.pools import EvaluationPool, pools
 from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
-from lingvis.evaluation.ranks import TIE_RULE, ranks
+from lingvis.evaluation.ranks import TIE_RULE, Ranks, ranks
 from lingvis.evaluation.result import LanguageScores, Report
 from lingvis.evaluation.scorers import Scorer
 
@@ -148,15 +148,28 @@ def evaluate_models(
 
 def _language(pool: EvaluationPool, scorer: Scorer, folds: int, *, zero_shot: bool) -> LanguageScores:
     scores = _scores(pool, scorer, folds)
-    by_chance = [metrics.chance(image_of) for _, _, image_of in _folds(pool, folds)]
     return LanguageScores(
         i2t=scores.i2t,
         t2i=scores.t2i,
         zero_shot=zero_shot,
         images=len(pool.images),
         captions=len(pool.texts),
-        chance=float(np.mean(by_chance)),
+        chance=pool_chance(pool, folds),
     )
+
+
+def pool_chance(pool: EvaluationPool, folds: int) -> float:
+    """mR of a random order, the mean over folds."""
+    return float(np.mean([metrics.chance(image_of) for _, _, image_of in _folds(pool, folds)]))
+
+
+def pool_ranks(pool: EvaluationPool, scorer: Scorer, folds: int) -> Ranks:
+    """The ranks of all images and texts of a pool, each within its fold."""
+    i2t, t2i = np.zeros(len(pool.images), np.int64), np.zeros(len(pool.texts), np.int64)
+    for images, texts, image_of in _folds(pool, folds):
+        part = ranks(scorer if folds == 1 else scorer.take(images, texts), image_of)
+        i2t[images], t2i[texts] = part.i2t, part.t2i
+    return Ranks(i2t, t2i)
 
 
 def _scores(pool: EvaluationPool, scorer: Scorer, folds: int) -> RetrievalScores:

@@ -40,13 +40,14 @@ class Ranks:
     t2i: Ints
 
 
-def ranks(scorer: Scorer, image_of: Ints) -> Ranks:
+def ranks(scorer: Scorer, image_of: Ints, *, distractors: bool = False) -> Ranks:
     """Ranks of both directions over scores [images, texts].
 
-    image_of: int64 [texts], the image each caption describes; every image has at least one caption.
+    image_of: int64 [texts], the image each caption describes. distractors: images may have no caption; they are wrong
+    answers, and i2t leaves them out; otherwise every image has at least one caption.
     """
     images, texts = scorer.shape
-    counts = _captions_per_image(image_of, images, texts)
+    counts = _captions_per_image(image_of, images, texts, distractors=distractors)
     own = scorer.pairs(image_of)
     _check_finite(own)
     best = np.full(images, -np.inf, dtype=np.float32)
@@ -64,7 +65,7 @@ def ranks(scorer: Scorer, image_of: Ints) -> Ranks:
             )
             i2t[strip] -= by_image
             t2i[columns] -= by_text
-    return Ranks(i2t, t2i)
+    return Ranks(i2t[counts > 0], t2i)
 
 
 def _behind(
@@ -85,13 +86,13 @@ def _behind(
     return by_image, mask.view(np.uint8).sum(axis=0, dtype=np.uint8)
 
 
-def _captions_per_image(image_of: Ints, images: int, texts: int) -> Ints:
+def _captions_per_image(image_of: Ints, images: int, texts: int, *, distractors: bool) -> Ints:
     if image_of.shape != (texts,):
         raise ValueError(f"expected image_of of shape ({texts},), got {image_of.shape}")
     if texts == 0 or image_of.min() < 0 or image_of.max() >= images:
         raise ValueError(f"expected at least one caption and image_of within 0..{images - 1}")
     counts = np.bincount(image_of, minlength=images)
-    if not counts.all():
+    if not distractors and not counts.all():
         raise ValueError(f"image {int(np.argmin(counts))} has no caption; leave such images out")
     return counts
 

@@ -17,12 +17,16 @@ from lingvis.evaluation.report.page import write_page
 from lingvis.evaluation.result import Report
 from lingvis.features.store import without_broken
 from lingvis.model.embedder import Embedder
+from lingvis.model.encoder import with_torch
+from lingvis.model.onnx.embedder import OnnxEmbedder
 from lingvis.model.stored import StoredImages
 from lingvis.pretrained import find_model, is_shipped
 
+OpenedModel = Embedder | OnnxEmbedder
+
 
 def evaluate(
-    model: Embedder | Path | str | Sequence[Embedder | Path | str],
+    model: OpenedModel | Path | str | Sequence[OpenedModel | Path | str],
     dataset: Dataset | Path | str,
     *,
     protocol: str = "all",
@@ -48,7 +52,7 @@ def evaluate(
     file to write, with pictures and sentences of the first language in a plane. device: cpu or cuda, for models given
     as folders.
     """
-    models = [model] if isinstance(model, Embedder | Path | str) else list(model)
+    models = [model] if isinstance(model, OpenedModel | Path | str) else list(model)
     if not models:
         raise UserError("no model to evaluate; give at least one")
     check_list("languages", languages, "languages")
@@ -62,10 +66,12 @@ def evaluate(
     )
     options.check(chosen_split, len(models))
     whole = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
-    opened = [StoredImages.open(_load(each, device), whole) for each in models]
+    opened = [StoredImages.open(with_torch(each, device), whole) for each in models]
     usable = without_broken(whole, [each.store for each in opened])
-    measured = languages or _languages(
-        opened, usable, chosen, chosen_split, any_language=translate_to is not None
+    measured = languages or (
+        languages_in(usable, chosen, chosen_split)  # the model encodes the translation, not the original
+        if translate_to is not None
+        else measured_languages(opened, usable, chosen, chosen_split)
     )
     queries = choose_query_method(
         options, opened, usable, protocol=chosen, split=chosen_split, languages=measured
@@ -81,12 +87,8 @@ def evaluate(
     return report
 
 
-def _load(model: Embedder | Path | str, device: str | None) -> Embedder:
-    return model if isinstance(model, Embedder) else Embedder.load(model, device=device)
-
-
-def _folder(model: Embedder | Path | str) -> Path:
-    if isinstance(model, Embedder):
+def _folder(model: OpenedModel | Path | str) -> Path:
+    if isinstance(model, OpenedModel):
         raise UserError("`save_consistency` needs the model folder; give its path instead of an opened model")
     folder = find_model(model)
     if is_shipped(folder):
@@ -97,17 +99,11 @@ def _folder(model: Embedder | Path | str) -> Path:
     return folder
 
 
-def _languages(
-    models: Sequence[StoredImages],
-    dataset: Dataset,
-    protocol: EvaluationProtocol,
-    split: str,
-    *,
-    any_language: bool,
+def measured_languages(
+    models: Sequence[StoredImages], dataset: Dataset, protocol: EvaluationProtocol, split: str
 ) -> list[str]:
+    """The languages of the split that all models were trained on; raises if there are none."""
     available, known = languages_in(dataset, protocol, split), known_to_all(models)
-    if any_language:  # the model encodes the translation, not the original
-        return available
     common = [lang for lang in known if lang in available]
     if not common:
         raise UserError(

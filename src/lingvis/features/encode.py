@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lingvis.arrays import Floats, StoredValues
+from lingvis.data.picture_input import PictureInput, describe_picture
 from lingvis.data.rows import Box
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Backbone, BackboneInput
@@ -30,9 +30,9 @@ HALF_MAX = float(torch.finfo(torch.float16).max)
 
 @dataclass(frozen=True, slots=True)
 class PictureFile:
-    """A picture file and its regions, boxes in pixels of the upright picture."""
+    """A picture, usually a file, and its regions, boxes in pixels of the upright picture."""
 
-    path: Path
+    path: PictureInput
     boxes: Sequence[Box] = ()
 
 
@@ -127,7 +127,7 @@ class PictureEncoder:
 
 
 def encode_pictures(
-    paths: Sequence[Path],
+    pictures: Sequence[PictureInput],
     backbone: Backbone | BackboneInput,
     kind: str = "grid",
     *,
@@ -139,16 +139,33 @@ def encode_pictures(
 
     boxes: the regions of each picture; without boxes, the whole picture is one region.
     """
-    boxes_of: Sequence[Sequence[Box]] = boxes if boxes is not None else [()] * len(paths)
-    files = [PictureFile(path, regions_of) for path, regions_of in zip(paths, boxes_of, strict=True)]
+    boxes_of: Sequence[Sequence[Box]] = boxes if boxes is not None else [()] * len(pictures)
+    _check_boxes(boxes_of, len(pictures))
+    files = [PictureFile(picture, regions_of) for picture, regions_of in zip(pictures, boxes_of, strict=True)]
     encoder = PictureEncoder(backbone, kind=kind, regions=regions)
     done = 0
     for batch in encoder.batches(files, batch_size=batch_size):
         for result in batch:
             if isinstance(result, BrokenPicture):
-                raise UserError(f"picture {paths[done]} cannot be used: {result}; fix it or leave it out")
+                name = describe_picture(pictures[done])
+                raise UserError(f"picture {name} cannot be used: {result}; fix it or leave it out")
             done += 1
             yield result.values
+
+
+def _check_boxes(boxes_of: Sequence[Sequence[Box]], pictures: int) -> None:
+    """Raise unless there is one list of boxes per picture, and every box has four values."""
+    if len(boxes_of) != pictures:
+        raise UserError(
+            f"boxes has {len(boxes_of)} lists for {pictures} pictures; give one list of boxes per picture, or an empty "
+            "list for the whole picture"
+        )
+    for place, boxes in enumerate(boxes_of):
+        for box in boxes:
+            if np.shape(box) != (4,):
+                raise UserError(
+                    f"boxes[{place}] has the box {box!r}; a box has four values: x0, y0, x1, y1 in pixels"
+                )
 
 
 @torch.inference_mode()

@@ -60,6 +60,8 @@ MEASURED = {
     "val": "pictures of split val",
     "pictures": "a tenth of the training pictures, held out",
     "pairs": "sentences held out with their translations, since there are no pictures",
+    "picture folds": "all pictures with a caption in the language, each held out once (cross-validation)",
+    "pair folds": "all sentences with a translation, each held out once (cross-validation), since there are no pictures",
 }
 
 
@@ -96,8 +98,8 @@ def added_section(report: Mapping[str, Any]) -> str:
 ## Language {lang}, added to {report["from"]}
 {sentences}
 
-| route | mR | epoch | seconds | values |
-|---|--:|--:|--:|--:|
+| route | mR | spread | epoch | seconds | values |
+|---|--:|--:|--:|--:|--:|
 {routes}
 
 | language | mR before | mR after |
@@ -120,19 +122,35 @@ def added_sentences(report: Mapping[str, Any]) -> list[str]:
         f"{report['lang']} was learnt from {report['sentences']:,} sentences ({report['with_picture']:,} with a picture, "
         f"{report['with_translation']:,} with a translation) by route {report['route']}, in {report['seconds']} s; "
         f"{report['values']:,} values were added.",
-        f"mR was measured on {MEASURED[report['measured_on']]}; for routes, on one sentence of each; for "
-        "other languages on the first captions of the first 300 pictures of split val.",
+        f"mR was measured on {MEASURED[report['measured_on']]}, among {report['pool']:,} pictures or translations; for "
+        "routes, on one sentence of each; for other languages on the first captions of the first 300 pictures of split val.",
+        *_close_routes(report),
         f"{unchanged[0].upper()}{unchanged[1:]}.",
     ]
 
 
+def _close_routes(report: Mapping[str, Any]) -> list[str]:
+    """A sentence about routes that the folds do not distinguish from the best; none without folds."""
+    routes = {each["route"]: each for each in report["routes"] if "reason" not in each}
+    best = routes[report["route"]]
+    close = [
+        name
+        for name, each in routes.items()
+        if each is not best and best["spread"] is not None and best["mR"] - each["mR"] < best["spread"]
+    ]
+    named = f"Route {best['route']} is the best on average, but not clearly better than {', '.join(close)}: "
+    return [f"{named}their distance is below the spread over folds."] if close else []
+
+
+ROUTE_COLUMNS = ("route", "mR", "spread", "epoch", "seconds", "values")
+
+
 def route_rows(report: Mapping[str, Any]) -> list[list[Any]]:
-    """Route, mR, epoch, seconds and values of each route, or the reason why it was impossible."""
-    keys = ("route", "mR", "epoch", "seconds", "values")
+    """The ROUTE_COLUMNS of each route, or the reason why it was impossible; no spread without folds."""
     return [
-        [each["route"], f"not taken: {each['reason']}", "", "", ""]
+        [each["route"], f"not taken: {each['reason']}", "", "", "", ""]
         if "reason" in each
-        else [each[key] for key in keys]
+        else ["" if each[key] is None else each[key] for key in ROUTE_COLUMNS]
         for each in report["routes"]
     ]
 

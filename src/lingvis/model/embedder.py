@@ -14,12 +14,15 @@ import torch.nn.functional as F
 from torch import nn
 
 from lingvis.arrays import Floats, Ints, StoredValues
+from lingvis.data.picture_input import PictureInput, check_pictures
 from lingvis.data.rows import Box
 from lingvis.device import choose_device
-from lingvis.errors import UserError, check_list
+from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, BackboneInput, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, encode_pictures
+from lingvis.features.pictures import DecodedPicture
+from lingvis.features.preprocessing import Preprocessing
 from lingvis.image.table import FeatureTable
 from lingvis.model.added_language import AddedLanguage, read_added
 from lingvis.model.allocation import AllocationLimit
@@ -57,6 +60,7 @@ class Embedder:
         self.features, self.device = features, device
         self.trained, self.added = list(languages), dict(added)
         self._backbone: Backbone | BackboneInput | None = None
+        self._pictures: PictureEncoder | None = None
 
     @classmethod
     def load(cls, run: Path | str | None = None, *, device: str | None = None) -> Embedder:
@@ -115,6 +119,11 @@ class Embedder:
         return [*self.trained, *self.added]
 
     @property
+    def uses_language(self) -> bool:
+        """Whether the language of a sentence matters, so that a wrong one gives another embedding."""
+        return bool(self.added or self.tokenizer.vocabulary.languages) or self.model.text.per_language
+
+    @property
     def parameters(self) -> dict[str, int]:
         """Numbers of values, see `DualEncoder.parameter_counts`; word parts of added languages count as text."""
         counts, more = self.model.parameter_counts(), sum(each.values for each in self.added.values())
@@ -167,6 +176,19 @@ class Embedder:
             self._backbone = backbone
         return self._backbone
 
+    @property
+    def picture_encoder(self) -> PictureEncoder:
+        """Pictures -> the features of `encode_features`."""
+        if self._pictures is None:
+            features = self.features
+            self._pictures = PictureEncoder(self.backbone, kind=features.kind, regions=features.region_mode)
+        return self._pictures
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How pictures become the pixels that `encode_decoded` takes."""
+        return self.picture_encoder.preprocessing
+
     def encode_texts(
         self, texts: Sequence[str], lang: str | Sequence[str], *, dim: int | None = None
     ) -> Floats:
@@ -210,23 +232,28 @@ class Embedder:
 
     def encode_images(
         self,
-        paths: Sequence[Path | str],
+        pictures: Sequence[PictureInput],
         *,
         boxes: Sequence[Sequence[Box]] | None = None,
         dim: int | None = None,
     ) -> Floats:
-        """Picture files -> float32 [pictures, dim], through the backbone that the model was trained on.
+        """Pictures -> float32 [pictures, dim], through the backbone that the model was trained on.
 
+        pictures: paths, bytes, open files, images of Pillow, or arrays uint8 [height, width, 3].
         boxes: for a model of regions, the regions of each picture in pixels; by default the whole picture is one region.
         dim: as for `encode_texts`.
         """
-        check_list("paths", paths, "picture files")
+        check_pictures(pictures)
         self._check_dim(dim)
-        files = [Path(path) for path in paths]
         sets = encode_pictures(
-            files, self.backbone, self.features.kind, regions=self.features.region_mode, boxes=boxes
+            pictures, self.backbone, self.features.kind, regions=self.features.region_mode, boxes=boxes
         )
         return self.encode_features(list(sets), dim=dim)
+
+    def encode_decoded(self, pictures: Sequence[DecodedPicture]) -> Floats:
+        """Decoded pictures of one view each -> float32 [pictures, dim]."""
+        sets = self.picture_encoder.encode(pictures, len(pictures)) if pictures else []
+        return self.encode_features([encoded.values for encoded in sets])
 
     def encode_features(self, sets: Sequence[StoredValues], *, dim: int | None = None) -> Floats:
         """Feature sets, each [size, feature_dim] -> float32 [sets, dim]; dim: as for `encode_texts`."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +25,9 @@ CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of a model whose training is not finished
 FORMAT: Literal[2] = 2
 TEXT_GRAPH, IMAGE_GRAPH = "text.onnx", "image.onnx"  # of an exported model
+CONSISTENCY = "consistency.safetensors"  # learned CLC, for the weights beside it
 ADDED = "added"  # folder of languages that were added later, one folder each
+KNOWN_WORDS, CALIBRATION = "known-words.json.gz", "calibration.json"  # of `lingvis calibrate`, optional
 
 
 class DatasetReference(BaseModel):
@@ -56,7 +60,7 @@ class ModelConfig(BaseModel):
     the training, as a record. languages: of the joint training. added: languages added later, each in a separate
     folder. features: how the features of pictures are computed. parameters: numbers of values, see
     `DualEncoder.parameter_counts`, and of trained values. image_fingerprint: of the image side; a collection stores
-    it too. text_fingerprint: of the text side, in an exported model.
+    it too. text_fingerprint: of the text side, while the folder has graphs for this model.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -122,14 +126,34 @@ def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "format": FORMAT, "model": sections}
 
 
+def missing_graphs(folder: Path, config: ModelConfig) -> list[str]:
+    """The graphs that a model folder lacks for use without torch; all of them if its weights changed after the export."""
+    added = [f"{ADDED}/{lang}/{TEXT_GRAPH}" for lang in config.added]
+    names = [TEXT_GRAPH, IMAGE_GRAPH, *added]
+    return [name for name in names if not config.text_fingerprint or not (folder / name).is_file()]
+
+
 def is_model_folder(folder: Path) -> bool:
     """Whether a folder holds a finished model."""
     return (folder / CONFIG).is_file()
 
 
+def weights_checksum(folder: Path) -> str:
+    """SHA-256 of the model's weights, or of an empty string without weights."""
+    weights = folder / WEIGHTS
+    return hashlib.sha256(weights.read_bytes() if weights.is_file() else b"").hexdigest()
+
+
 def folder_bytes(folder: Path) -> int:
     """Bytes of all files of a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def copy_calibration(source: Path, target: Path) -> None:
+    """Copy what `lingvis calibrate` wrote into a model folder, if anything, to a copy of the model."""
+    for name in (KNOWN_WORDS, CALIBRATION):
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)
 
 
 def read_card(run: Path) -> str:

@@ -25,9 +25,12 @@ def sentence_languages(texts: Sequence[str], lang: str | Sequence[str]) -> list[
 
 def check_dim(name: str, dim: int | None, longest: int) -> None:
     """Raise unless embeddings of model `name`, which have `longest` values, can be cut to `dim` values."""
-    if dim is not None and not 1 <= dim <= longest:
+    if dim is None:
+        return
+    whole = isinstance(dim, int | np.integer) and not isinstance(dim, bool)
+    if not whole or not 1 <= dim <= longest:
         raise UserError(
-            f"dim must be between 1 and {longest}, the length of an embedding of model {name}, got {dim}"
+            f"dim must be a whole number between 1 and {longest}, the length of an embedding of model {name}, got {dim!r}"
         )
 
 

@@ -10,8 +10,8 @@ import torch
 
 from lingvis.arrays import Floats
 from lingvis.model.embedder import Embedder
+from lingvis.new_language.lexical.word_vectors import WordPoints
 from lingvis.new_language.starts import WordStart, fresh_start
-from lingvis.new_language.word_vectors import WordPoints
 from lingvis.text.segment import words as split
 from lingvis.text.tokenizers.base import END, MASK, START
 from lingvis.text.vectors.pca import reduce

@@ -14,6 +14,7 @@ DATA = ("dataset", "dataset_sha256", "sentences", "with_picture", "with_translat
 NUMBERS = (
     "routes",
     "measured_on",
+    "pool",
     "before",
     "after",
     "old",
@@ -30,7 +31,8 @@ class AddLanguageResult:
 
     model: name of the new model; base: name of the extended model. routes: outcomes of all routes; route: the best
     one. sentences: number used for training; with_picture, with_translation: of these. measured_on: "val",
-    "pictures" or "pairs", see LanguageData. before, after: mR of the new language; before is None if the model could
+    "pictures", "pairs", "picture folds" or "pair folds", see LanguageData. pool: number of pictures, or of translations,
+    that sentences were measured among. before, after: mR of the new language; before is None if the model could
     not encode it. old: mR of all other languages; pictures_same, old_sentences_same: whether embeddings are bitwise
     equal. values: number of weights that the language adds. parameters: of the whole model.
     """
@@ -46,6 +48,7 @@ class AddLanguageResult:
     with_picture: int
     with_translation: int
     measured_on: str
+    pool: int
     before: float | None
     seed: int
     device: str

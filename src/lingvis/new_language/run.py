@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,13 @@ from lingvis.model.card import added_section
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CARD, ModelConfig
 from lingvis.model.stored import StoredImages
-from lingvis.new_language.language_data import LanguageData, gather
+from lingvis.new_language.cross_validation import cross_validate
+from lingvis.new_language.gather import gather
+from lingvis.new_language.language_data import LanguageData
 from lingvis.new_language.measure import RetrievalMeasure
 from lingvis.new_language.result import AddLanguageResult
 from lingvis.new_language.routes import find_routes
 from lingvis.new_language.start_factory import LexicalResources
-from lingvis.new_language.targets import known_points
 from lingvis.new_language.task import TeachingPlan
 from lingvis.new_language.try_routes import best_outcome, try_routes
 from lingvis.new_language.verify import ExistingEmbeddings
@@ -69,19 +71,26 @@ def add_language(
     _check_model(embedder, lang, pivot)
     opened, stored = _open(embedder, lang, Path(dataset))
     data = gather(opened, lang, embedder.languages, limit=captions, seed=seed)
-    image_emb, measure = _points(embedder, stored, data)
-    before = measure.zero_shot(embedder)
+    image_emb, measures, pool = _measures(embedder, opened, stored, data)
+    before = _mean([measure.zero_shot(embedder) for measure in measures])
     existing = ExistingEmbeddings(embedder, stored, opened)
-    outcomes = try_routes(
-        embedder,
-        config.model,
-        data,
-        image_emb,
-        measure.shorter,
-        resources=LexicalResources(vectors=_path(vectors), dictionary=_path(dictionary), pivot=pivot),
-        plan=TeachingPlan(seed=seed, temperature=_temperature(config.recipe)),
-        routes=routes,
-    )
+    resources = LexicalResources(vectors=_path(vectors), dictionary=_path(dictionary), pivot=pivot)
+    plan = TeachingPlan(seed=seed, temperature=_temperature(config.recipe))
+    if data.folds:
+        outcomes = cross_validate(
+            embedder, config.model, data, image_emb, measures, resources=resources, plan=plan, routes=routes
+        )
+    else:
+        outcomes = try_routes(
+            embedder,
+            config.model,
+            data,
+            image_emb,
+            measures[0].shorter,
+            resources=resources,
+            plan=plan,
+            routes=routes,
+        )
     best = best_outcome(outcomes)
     assert best.language is not None
     with one_writer(target), atomic_folder(target) as folder:
@@ -102,11 +111,12 @@ def add_language(
             with_picture=data.learn.pictured,
             with_translation=data.learn.paired,
             measured_on=data.by,
+            pool=pool,
             before=before,
             seed=seed,
             device=processor_name() if choose_device(device).type == "cpu" else str(embedder.device),
             lingvis=__version__,
-            after=measure.score(extended),
+            after=best.score if data.folds else measures[0].score(extended),
             old=comparison.old,
             pictures_same=comparison.pictures_same,
             old_sentences_same=comparison.old_sentences_same,
@@ -130,7 +140,9 @@ def _write_model(
     """Write a copy of a model folder with one more language and load it, to measure the written files."""
     shutil.copytree(source, folder, dirs_exist_ok=True)
     write_added(folder, language)
-    changed = config.model_copy(update={"name": name, "added": [*config.added, language.config.lang]})
+    added = [*config.added, language.config.lang]
+    # Without the fingerprint, graphs of the source are not used: they lack the language.
+    changed = config.model_copy(update={"name": name, "added": added, "text_fingerprint": ""})
     changed.write(folder)
     extended = Embedder.load(folder, device=str(like.device))
     changed.model_copy(update={"parameters": {**config.parameters, **extended.parameters}}).write(folder)
@@ -190,19 +202,31 @@ def _open(embedder: Embedder, lang: str, path: Path) -> tuple[Dataset, StoredIma
     return without_broken(dataset, [stored.store]), stored
 
 
-def _points(
-    embedder: Embedder, stored: StoredImages | None, data: LanguageData
-) -> tuple[Floats, RetrievalMeasure]:
-    """Embeddings of the training pictures [images, dim], and the measure on the sentences held out."""
+def _measures(
+    embedder: Embedder, dataset: Dataset, stored: StoredImages | None, data: LanguageData
+) -> tuple[Floats, list[RetrievalMeasure], int]:
+    """Embeddings of the training pictures [images, dim], the measure of each fold, and the number of its points.
+
+    Sentences with pictures are measured among all pictures of train and val, which are closer to a collection than the
+    few with a caption in the language; without pictures, among the translations of all sentences.
+    """
+    folds = data.folds or [data]
     image_emb = np.zeros((0, embedder.dim), np.float32)
-    if stored is not None and data.learn.pictured:
-        image_emb = stored.encode(data.learn.images)
-    choose = data.choose
-    if stored is not None and choose.images:
-        points = stored.encode(choose.images)
-        return image_emb, RetrievalMeasure(choose.texts, data.lang, points, choose.groups)
-    points, of = known_points(embedder, choose)
-    return image_emb, RetrievalMeasure(choose.texts, data.lang, points, of.tolist())
+    if stored is not None and (data.learn.pictured or data.choose.images):
+        names = [*data.learn.images, *(row.image for row in dataset.rows if row.split == "val")]
+        pool = stored.encode(names)
+        if data.learn.pictured:
+            image_emb = pool[: len(data.learn.images)]
+        measures = [RetrievalMeasure.among_pictures(fold, names, pool) for fold in folds]
+        return image_emb, measures, len(pool)
+    measures = [RetrievalMeasure.among_sentences(fold, embedder) for fold in folds]
+    return image_emb, measures, len(measures[0].points)
+
+
+def _mean(scores: Sequence[float | None]) -> float | None:
+    """The mean; None if a score is missing."""
+    known = [score for score in scores if score is not None]
+    return statistics.mean(known) if len(known) == len(scores) else None
 
 
 def _temperature(recipe: Mapping[str, Any]) -> float:

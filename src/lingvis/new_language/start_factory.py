@@ -11,12 +11,12 @@ from pathlib import Path
 
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
-from lingvis.new_language.glosses import with_glosses
 from lingvis.new_language.language_data import LanguageData, SentenceGroups
-from lingvis.new_language.lexicon import BilingualLexicon, find_lexicon
+from lingvis.new_language.lexical.glosses import with_glosses
+from lingvis.new_language.lexical.lexicon import BilingualLexicon, find_lexicon
+from lingvis.new_language.lexical.word_vectors import WordPoints, word_points
 from lingvis.new_language.mapped_start import mapped_start, source_vectors
 from lingvis.new_language.starts import WordStart, copied_start, fresh_start, spells
-from lingvis.new_language.word_vectors import WordPoints, word_points
 from lingvis.recipes.schema import ModelRecipe
 from lingvis.text.dictionaries import read_dictionary
 from lingvis.text.segment import words as split

@@ -150,18 +150,47 @@ def teach(
     measure: Callable[[], float],
     plan: TeachingPlan,
     advance: Callable[[int], None],
-) -> TrainingState:
-    """Train the words and restore the epoch with the highest `measure`; the initial words count as an epoch.
+) -> list[float]:
+    """Train the words and restore the epoch with the highest `measure`; returns the measure after each epoch.
 
-    advance: called with 1 after every epoch.
+    The first value is that of the initial words. advance: called with 1 after every epoch.
     """
     torch.manual_seed(plan.seed)
-    state = TrainingState(best_score=measure(), best_epoch=0, best=copy_weights(task.model))
+    task.eval()
+    scores = [measure()]
+    state = TrainingState(best_score=scores[0], best_epoch=0, best=copy_weights(task.model))
 
     def validate() -> Validation:
-        score = measure()
+        scores.append(measure())
         advance(1)
-        return Validation(score)
+        return Validation(scores[-1])
+
+    _fit(task, sampler, encoder, plan, epochs=plan.epochs, state=state, validate=validate)
+    task.model.load_state_dict(state.best)
+    task.eval()
+    return scores
+
+
+def teach_epochs(
+    task: TeachingTask, sampler: LengthSampler, encoder: DualEncoder, *, epochs: int, plan: TeachingPlan
+) -> None:
+    """Train the words for a number of epochs, as the first ones of the plan."""
+    torch.manual_seed(plan.seed)
+    _fit(task, sampler, encoder, plan, epochs=epochs, state=TrainingState(), validate=None)
+    task.eval()
+
+
+def _fit(
+    task: TeachingTask,
+    sampler: LengthSampler,
+    encoder: DualEncoder,
+    plan: TeachingPlan,
+    *,
+    epochs: int,
+    state: TrainingState,
+    validate: Callable[[], Validation] | None,
+) -> None:
+    """Train at most `epochs` of the plan's epochs."""
 
     with _frozen(encoder):
         fit(
@@ -177,14 +206,11 @@ def teach(
                 total_epochs=plan.epochs,
                 steps_per_epoch=sampler.batch_count(),
             ),
-            plan=TrainingPlan(epochs=plan.epochs, patience=plan.patience, clip=CLIP, seed=plan.seed),
+            plan=TrainingPlan(epochs=epochs, patience=plan.patience, clip=CLIP, seed=plan.seed),
             state=state,
             validate=validate,
             label=None,
         )
-    task.model.load_state_dict(state.best)
-    task.eval()
-    return state
 
 
 @contextlib.contextmanager

@@ -19,11 +19,10 @@ from lingvis.new_language.routes import Route
 from lingvis.new_language.start_factory import LexicalResources, StartFactory
 from lingvis.new_language.starts import WordStart
 from lingvis.new_language.targets import TargetedSentences
-from lingvis.new_language.task import LengthSampler, TeachingPlan, TeachingTask, teach
+from lingvis.new_language.task import LengthSampler, TeachingPlan, TeachingTask, teach, teach_epochs
 from lingvis.progress import ProgressBar
 from lingvis.recipes.schema import ModelRecipe
 from lingvis.text.augment import ChangeWords
-from lingvis.training.loop.checkpoint import TrainingState
 
 # Epochs over four times as many sentences: mR 41.1 for Czech on validation; twelve epochs take longer and reach 41.3.
 GLOSSED_EPOCHS = 6
@@ -31,25 +30,42 @@ GLOSSED_EPOCHS = 6
 
 @dataclass(frozen=True, slots=True)
 class RouteOutcome:
-    """The language that a route learnt, with its mR, or the reason why the route was impossible."""
+    """The scores of a route, or the reason why it was impossible.
+
+    scores: mR after each epoch, that of the start first; of several folds, the means. epoch: the best one; score: its
+    mR; spread: standard deviation of its mR over folds, None without folds. values: number of weights. language: as
+    learnt, None if only numbers of folds are known.
+    """
 
     route: str
-    language: AddedLanguage | None = None
-    score: float = 0.0
-    epoch: int = 0
+    scores: Sequence[float] = ()
+    spread: float | None = None
     seconds: float = 0.0
+    values: int = 0
     reason: str = ""
+    language: AddedLanguage | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The epoch with the highest mR, the first of equal ones."""
+        return max(range(len(self.scores)), key=self.scores.__getitem__, default=0)
+
+    @property
+    def score(self) -> float:
+        """The mR of the best epoch."""
+        return max(self.scores, default=0.0)
 
     def as_json(self) -> dict[str, Any]:
         """The values for the report."""
-        if self.language is None:
+        if self.reason:
             return {"route": self.route, "reason": self.reason}
         return {
             "route": self.route,
             "mR": self.score,
+            "spread": self.spread,
             "epoch": self.epoch,
             "seconds": round(self.seconds, 1),
-            "values": self.language.values,
+            "values": self.values,
         }
 
 
@@ -63,24 +79,47 @@ def try_routes(
     resources: LexicalResources,
     plan: TeachingPlan,
     routes: Sequence[Route],
+    label: str = "add-language",
 ) -> list[RouteOutcome]:
-    """The outcome of every route; image_emb: of the pictures of data.learn [images, dim]."""
+    """The outcome of every route; image_emb: of the pictures of data.learn [images, dim]; label: of the progress bar."""
     starts = StartFactory(embedder, recipe, data, resources, seed=plan.seed)
-    trials = _RouteTrials(embedder, data, starts, image_emb, measure)
-    shorter = replace(plan, epochs=min(plan.epochs, GLOSSED_EPOCHS))
-    plans = [shorter if route.glosses else plan for route in routes]
+    trials = _RouteTrials(embedder, data, starts, image_emb)
+    plans = [plan_of(route, plan) for route in routes]
     outcomes = []
-    with ProgressBar("add-language", sum(each.epochs for each in plans)) as bar:
+    with ProgressBar(label, sum(each.epochs for each in plans)) as bar:
         for route, route_plan in zip(routes, plans, strict=True):
             before = bar.done
-            outcomes.append(trials.run(route, route_plan, advance=partial(bar.advance, note=route.name)))
+            outcomes.append(
+                trials.run(route, route_plan, measure, advance=partial(bar.advance, note=route.name))
+            )
             bar.advance(before + route_plan.epochs - bar.done, route.name)  # epochs that were not needed
     return outcomes
 
 
+def learn_by_route(
+    embedder: Embedder,
+    recipe: ModelRecipe,
+    data: LanguageData,
+    image_emb: Floats,
+    *,
+    resources: LexicalResources,
+    plan: TeachingPlan,
+    route: Route,
+    epochs: int,
+) -> AddedLanguage:
+    """The language after a number of epochs of one route, without choosing."""
+    starts = StartFactory(embedder, recipe, data, resources, seed=plan.seed)
+    return _RouteTrials(embedder, data, starts, image_emb).learn(route, plan_of(route, plan), epochs)
+
+
+def plan_of(route: Route, plan: TeachingPlan) -> TeachingPlan:
+    """The plan of a route: glosses need fewer epochs."""
+    return replace(plan, epochs=min(plan.epochs, GLOSSED_EPOCHS)) if route.glosses else plan
+
+
 def best_outcome(outcomes: Sequence[RouteOutcome]) -> RouteOutcome:
     """The outcome with the highest mR; in case of a tie, the first."""
-    learnt = [outcome for outcome in outcomes if outcome.language is not None]
+    learnt = [outcome for outcome in outcomes if not outcome.reason]
     if not learnt:
         reasons = "; ".join(f"{outcome.route}: {outcome.reason}" for outcome in outcomes)
         raise UserError(f"no route to the language is possible ({reasons})")
@@ -96,16 +135,16 @@ class _RouteTrials:
         data: LanguageData,
         starts: StartFactory,
         image_emb: Floats,
-        measure: RetrievalMeasure,
     ) -> None:
         self._embedder = embedder
         self._data = data
         self._starts = starts
         self._image_emb = image_emb
-        self._measure = measure
 
-    def run(self, route: Route, plan: TeachingPlan, *, advance: Callable[[int], None]) -> RouteOutcome:
-        """Learn the language by a route; `advance` gets the number of finished epochs."""
+    def run(
+        self, route: Route, plan: TeachingPlan, measure: RetrievalMeasure, *, advance: Callable[[int], None]
+    ) -> RouteOutcome:
+        """Learn the language by a route and keep the best epoch; `advance` gets the number of finished epochs."""
         began = time.monotonic()
         reason = self._obstacle(route)
         if reason:
@@ -115,10 +154,30 @@ class _RouteTrials:
         except UserError as error:
             return RouteOutcome(route.name, reason=str(error))
         language = self._language(route, start, plan)
-        state = self._teach(route, language, plan, advance)
-        return RouteOutcome(
-            route.name, language, state.best_score, state.best_epoch, time.monotonic() - began
+        learner = with_language(self._embedder, language)
+        task, sampler = self._task(route, language, plan)
+        scores = teach(
+            task,
+            sampler,
+            self._embedder.model,
+            measure=lambda: measure.score(learner),
+            plan=plan,
+            advance=advance,
         )
+        return RouteOutcome(
+            route.name,
+            scores,
+            seconds=time.monotonic() - began,
+            values=language.values,
+            language=language,
+        )
+
+    def learn(self, route: Route, plan: TeachingPlan, epochs: int) -> AddedLanguage:
+        """The language after a number of epochs."""
+        language = self._language(route, route.start(self._starts), plan)
+        task, sampler = self._task(route, language, plan)
+        teach_epochs(task, sampler, self._embedder.model, epochs=epochs, plan=plan)
+        return language
 
     def _obstacle(self, route: Route) -> str:
         reason = route.obstacle(self._embedder, self._data)
@@ -148,10 +207,10 @@ class _RouteTrials:
         )
         return AddedLanguage(config, start.tokenizer, branch)
 
-    def _teach(
-        self, route: Route, language: AddedLanguage, plan: TeachingPlan, advance: Callable[[int], None]
-    ) -> TrainingState:
-        """Train the language and keep its best epoch."""
+    def _task(
+        self, route: Route, language: AddedLanguage, plan: TeachingPlan
+    ) -> tuple[TeachingTask, LengthSampler]:
+        """The training of a language towards the targets of a route."""
         embedder = self._embedder
         sentences = self._glossed_sentences if route.glosses else self._sentences
         vocabulary = language.tokenizer.vocabulary
@@ -164,15 +223,7 @@ class _RouteTrials:
             model=embedder.model,
             temperature=plan.temperature,
         )
-        learner = with_language(embedder, language)
-        return teach(
-            task,
-            LengthSampler(bank.rows.lengths, size=plan.batch, steps=plan.steps),
-            embedder.model,
-            measure=lambda: self._measure.score(learner),
-            plan=plan,
-            advance=advance,
-        )
+        return task, LengthSampler(bank.rows.lengths, size=plan.batch, steps=plan.steps)
 
     @cached_property
     def _sentences(self) -> TargetedSentences:

@@ -46,20 +46,17 @@ class ModelLoader:
         self, threads: int, device: str
     ) -> Callable[[list[ScannedFile], HashSet], WorkerReply[Outcome]]:
         """Return the function that a worker runs per batch of files, given the hashes of stored contents."""
-        import torch
-
         from lingvis.collection.binding import ImageEmbedder, describe
         from lingvis.features.decoding.pool import DecoderPool
-        from lingvis.model.embedder import Embedder
+        from lingvis.model.encoder import load_encoder
 
-        torch.set_num_threads(threads)
         run, host = from_reference(self.header.model), socket.gethostname()
         if not run.is_dir():
             raise UserError(
                 f"there is no model at {run} on {host}; every machine of a Ray cluster needs the model and the "
                 "pictures at the same path, so share their folders among them (NFS, for instance)"
             )
-        embedder = Embedder.load(run, device=device)
+        embedder = load_encoder(run, device=device, threads=threads)
         if describe(embedder, run).image_fingerprint != self.header.image_fingerprint:
             raise UserError(
                 f"the model at {run} on {host} differs from the one on this machine; copy it there"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lingvis.errors import UserError
-from lingvis.recipes.schema import Recipe
+from lingvis.recipes.schema import Part, Recipe
 from lingvis.strict import explain
 
 # Sections that are parts or contain parts.
@@ -56,6 +57,12 @@ def lookup(values: Mapping[str, Any], where: str) -> Any:
     for key in where.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value
+
+
+def part_override(place: str, part: Part) -> str:
+    """The override that puts a part with all its options at a dotted place of a recipe."""
+    options = (f"{key}={json.dumps(value)}" for key, value in part.model_dump().items())
+    return f"{place}={{{', '.join(options)}}}"
 
 
 def _apply(values: dict[str, Any], override: str) -> None:

@@ -51,8 +51,6 @@ class DataSection(_Section):
     """Name of the stored word vectors, for word parts that start from them."""
     classes: bool = False
     """Whether to learn the names of the classes that image.classes recognises, in all languages that have them."""
-    teachers: list[str] = []
-    """Model folders whose mean score of a picture and a human caption is the target of term `distillation`."""
     text_only: bool = False
     """Whether to use text-only sentences (sentences without a picture)."""
     captions: Annotated[int, Field(ge=0)] = 0
@@ -131,11 +129,13 @@ class ScheduleSection(_Section):
     """The learning rate over time; epochs count from 0."""
 
     name: Literal["step", "cosine"]
-    """step: multiplied by `factor` from each epoch in `epochs` on. cosine: falls to zero."""
+    """step: multiplied by `factor` from each epoch in `epochs` on. cosine: falls to `last`."""
     epochs: list[Epoch] = []
     """Epochs at which schedule `step` changes the rate."""
     factor: Annotated[float, Field(gt=0, le=1)] = 0.1
     """Multiplier of schedule `step`."""
+    last: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of the rate that schedule `cosine` ends with. A moving average of the weights needs no rate of zero."""
     warmup_epochs: list[Epoch] = []
     """Epochs in which the rate rises linearly from zero to its value."""
 
@@ -159,7 +159,7 @@ class TrainingSection(_Section):
     """Number type of the computation; auto: bfloat16 where the GPU supports it, float32 elsewhere."""
     graphs: bool
     """Whether to replay recorded CUDA graphs on a GPU; parts that read values on the host, such as
-    transformers, cannot be recorded."""
+    transformers, and trained backbones cannot be recorded."""
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     """Seed of all random numbers."""
     checkpoint_seconds: Annotated[float, Field(ge=0)]

@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import BaseModel, Field
 
 from lingvis.collection.stores.records import Hit, PictureInfo, Statistics
+from lingvis.relevance.calibration import Confidence
 from lingvis.serve.settings import OFFSET, QUERIES, QUERY_CHARACTERS, RESULTS, ServerSettings
 
 
@@ -57,12 +58,20 @@ class CollectionAnswer(BaseModel):
     last: str | None
     model: str
     languages: list[str]
+    uses_language: bool = Field(description="Whether the language of the words matters to the model.")
     dim: int
     limits: LimitsAnswer
 
     @classmethod
     def of(
-        cls, numbers: Statistics, *, model: str, languages: list[str], dim: int, limits: LimitsAnswer
+        cls,
+        numbers: Statistics,
+        *,
+        model: str,
+        languages: list[str],
+        uses_language: bool,
+        dim: int,
+        limits: LimitsAnswer,
     ) -> Self:
         """Return the numbers of a collection and its model."""
         return cls(
@@ -74,6 +83,7 @@ class CollectionAnswer(BaseModel):
             last=numbers.last.isoformat() if numbers.last is not None else None,
             model=model,
             languages=languages,
+            uses_language=uses_language,
             dim=dim,
             limits=limits,
         )
@@ -93,6 +103,12 @@ class ItemAnswer(BaseModel):
     date: str
     note: str | None
     lang: str | None = Field(description="Language of the caption.")
+    camera: str | None = None
+    latitude: float | None = Field(None, description="Degrees.")
+    longitude: float | None = Field(None, description="Degrees.")
+    signature: str | None = Field(
+        None, description="Mean colours of 6 x 6 parts, in Base64, to recognise copies."
+    )
 
     @classmethod
     def of(cls, info: PictureInfo) -> Self:
@@ -105,6 +121,9 @@ class HitAnswer(ItemAnswer):
 
     rank: int
     score: float
+    confidence: Confidence | None = Field(
+        description="strong, likely or weak, for a search by words; null if the model is not calibrated."
+    )
 
     @classmethod
     def of_hit(cls, hit: Hit) -> Self:
@@ -113,11 +132,16 @@ class HitAnswer(ItemAnswer):
 
 
 class QueryAnswer(BaseModel):
-    """A text of the query, and its language, as given or detected."""
+    """A text of the query, its language, as given or detected, and the words that the model does not know.
+
+    understood: false if no word is known, or the text is in a language that the model lacks.
+    """
 
     text: str
     lang: str
     detected: bool
+    unknown: list[str]
+    understood: bool
 
 
 class SimilarAnswer(BaseModel):
@@ -129,7 +153,70 @@ class SimilarAnswer(BaseModel):
     hits: list[HitAnswer]
 
 
+class BrowseAnswer(BaseModel):
+    """A page of pictures, the newest first."""
+
+    k: int
+    offset: int
+    items: list[ItemAnswer]
+
+
+class MonthAnswer(BaseModel):
+    """The pictures of a month."""
+
+    month: str = Field(examples=["2024-05"])
+    pictures: int
+
+
+class TimelineAnswer(BaseModel):
+    """Months that have pictures, the latest first."""
+
+    months: list[MonthAnswer]
+
+
+class FolderAnswer(BaseModel):
+    """The pictures of a folder itself, without those of folders in it."""
+
+    folder: str
+    pictures: int
+
+
+class FoldersAnswer(BaseModel):
+    """Folders that have pictures, ordered by path."""
+
+    folders: list[FolderAnswer]
+
+
+class PlaceAnswer(BaseModel):
+    """The pictures of a square of the map; latitude, longitude: their mean; id: of the newest."""
+
+    latitude: float
+    longitude: float
+    pictures: int
+    id: str
+
+
+class PlacesAnswer(BaseModel):
+    """Squares of the map that have pictures, those with most pictures first."""
+
+    places: list[PlaceAnswer]
+
+
+class ExampleAnswer(BaseModel):
+    """A query that finds something in this collection."""
+
+    text: str
+    lang: str
+
+
+class ExamplesAnswer(BaseModel):
+    """Queries for varied pictures of the collection."""
+
+    examples: list[ExampleAnswer]
+
+
 class SearchAnswer(SimilarAnswer):
-    """A page of results, and the texts with their languages."""
+    """A page of results, the texts with their languages, and the terms to leave out."""
 
     queries: list[QueryAnswer]
+    without: list[str]

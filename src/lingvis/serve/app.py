@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -13,10 +13,14 @@ from lingvis.serve.errors import ErrorMiddleware, add_error_handlers
 from lingvis.serve.limits.gate import Gate
 from lingvis.serve.limits.headers import SecurityHeaders
 from lingvis.serve.metrics import MetricsMiddleware
-from lingvis.serve.routes import about, items, search
+from lingvis.serve.operation.access_log import AccessLog
+from lingvis.serve.operation.root_path import RootPath
+from lingvis.serve.routes import about, albums, browse, collections, downloads, items, search
 from lingvis.serve.routes.page import add_page
 from lingvis.serve.server import Server
 from lingvis.serve.settings import ServerSettings
+from lingvis.serve.several.names import named
+from lingvis.serve.several.paths import CollectionPaths
 
 DESCRIPTION = (
     "Search a picture collection by words in any language of its model, or by a picture. Every error is "
@@ -25,12 +29,12 @@ DESCRIPTION = (
 DEFAULTS = ServerSettings()
 
 
-def create_app(collection: Collection, settings: ServerSettings = DEFAULTS) -> FastAPI:
-    """Make the web application of a collection.
+def create_app(collection: Collection | Sequence[Collection], settings: ServerSettings = DEFAULTS) -> FastAPI:
+    """Make the web application of a collection, or of several.
 
-    Its model is loaded by the first query, or by `app.state.server.engine.warm()`.
+    Its model is loaded by the first query, or by `app.state.server.warm()`.
     """
-    server = Server(collection, settings)
+    server = Server(named(collection), settings)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -45,15 +49,21 @@ def create_app(collection: Collection, settings: ServerSettings = DEFAULTS) -> F
         docs_url=None,
         redoc_url=None,
         lifespan=life,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.server = server
-    for part in (search, items, about):
+    for part in (search, browse, items, albums, downloads, collections, about):
         app.include_router(part.router)
     add_page(app)
     add_error_handlers(app)
     # Requests pass the middleware that was added last first.
     app.add_middleware(Gate, access=server.access, hosts=settings.hosts, requests=settings.requests)
+    app.add_middleware(CollectionPaths, names=server.collections)
     app.add_middleware(ErrorMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=server.metrics)
+    if settings.root_path:
+        app.add_middleware(RootPath, root_path=settings.root_path)
+    if settings.access_log:
+        app.add_middleware(AccessLog, queries=settings.log_queries)
     app.add_middleware(SecurityHeaders)
     return app

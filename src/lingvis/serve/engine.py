@@ -6,19 +6,32 @@ import io
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TypeVar
 
 from PIL import Image
 from starlette.exceptions import HTTPException
 
+from lingvis.collection.albums import Albums
 from lingvis.collection.collection import Collection
+from lingvis.collection.examples import ExampleQueries
+from lingvis.collection.query.negatives import split_all
 from lingvis.collection.rebuilds import LiveCollection, RebuiltError, UnavailableError
-from lingvis.collection.stores.records import Hit, PictureInfo, Statistics
+from lingvis.collection.stores.albums import AlbumError
+from lingvis.collection.stores.records import (
+    Filter,
+    FolderCount,
+    Hit,
+    MonthCount,
+    PictureInfo,
+    PlaceCount,
+    Statistics,
+)
 from lingvis.errors import UserError
 from lingvis.features.pictures import DecodedPicture
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.serve.answers import QueryAnswer
-from lingvis.serve.queries import Filters, PictureQuery, SearchQuery
+from lingvis.serve.queries import Filters, SearchQuery
 
 T = TypeVar("T")
 log = logging.getLogger("lingvis.serve")
@@ -32,6 +45,7 @@ class SearchEngine:
     def __init__(self, collection: Collection) -> None:
         self._live = LiveCollection(collection, prepare)
         self._counted: tuple[float, Collection, Statistics] | None = None
+        self._examples = ExampleQueries()
 
     def warm(self) -> None:
         """Load everything that the first query would wait for."""
@@ -39,25 +53,33 @@ class SearchEngine:
 
     def search(
         self, query: SearchQuery, image: DecodedPicture | None = None
-    ) -> tuple[list[QueryAnswer], list[Hit]]:
-        """Return the texts with their languages, and the hits."""
-        if not query.q and image is None:
+    ) -> tuple[list[QueryAnswer], list[str], list[Hit]]:
+        """Return the texts with their languages, the terms to leave out, and the hits."""
+        texts, terms = split_all(query.q)
+        without = list(dict.fromkeys((*terms, *query.without)))
+        if not texts and not without and image is None and query.like is None:
             raise HTTPException(422, "there is nothing to search for; give words in q, or send a picture")
+        if query.like is not None:
+            self.info(query.like)
 
-        def find(collection: Collection) -> tuple[list[QueryAnswer], list[Hit]]:
+        def find(collection: Collection) -> tuple[list[QueryAnswer], list[str], list[Hit]]:
             if image is not None and image.preprocessing != collection.preprocessing:
                 raise _loading()  # it was decoded for the model before
             hits = collection.search(
-                query.q,
+                list(texts),
                 image=image,
-                weight=query.weight if isinstance(query, PictureQuery) else 1.0,
+                like=query.like,
+                without=without,
+                weight=query.weight,
                 lang=query.lang,
+                prefer=query.prefer,
                 k=query.k,
                 offset=query.offset,
                 where=query.where(),
                 captions=query.captions,
             )
-            return [_understood(collection, text, query.lang) for text in query.q], hits
+            reports = collection.report(list(texts), lang=query.lang, prefer=query.prefer)
+            return [QueryAnswer(**asdict(report)) for report in reports], without, hits
 
         return self._ask(find)
 
@@ -70,9 +92,48 @@ class SearchEngine:
             )
         )
 
+    def browse(self, k: int, offset: int, where: Filter) -> list[PictureInfo]:
+        """Return the newest pictures."""
+        return self._ask(lambda collection: collection.browse(k=k, offset=offset, where=where))
+
+    def timeline(self, where: Filter) -> list[MonthCount]:
+        """Return pictures per month."""
+        return self._ask(lambda collection: collection.timeline(where=where))
+
+    def folders(self, where: Filter) -> list[FolderCount]:
+        """Return pictures per folder."""
+        return self._ask(lambda collection: collection.folders(where=where))
+
+    def places(self, where: Filter, step: float) -> list[PlaceCount]:
+        """Return pictures per square of the map."""
+        return self._ask(lambda collection: collection.places(where=where, step=step))
+
+    def examples(self, lang: str) -> list[tuple[str, str]]:
+        """Return queries that find varied pictures, with their languages; they are chosen again for each new model."""
+        return self._ask(lambda collection: self._examples(collection, lang))
+
     def info(self, id: str) -> PictureInfo:
         """Return the record of one picture."""
         return _existing(self._ask(lambda collection: collection.info(id)))
+
+    def infos(self, ids: Sequence[str]) -> list[PictureInfo]:
+        """Return the records of several pictures; 404 if one of them is unknown."""
+        infos = self._ask(lambda collection: collection.infos(ids))
+        if len(infos) < len(set(ids)):
+            _existing(None)
+        return infos
+
+    def albums(self, action: Callable[[Albums], T]) -> T:
+        """Run an action on the albums of the collection."""
+        try:
+            return self._ask(lambda collection: action(collection.albums))
+        except AlbumError:
+            raise
+        except UserError as error:  # of the store: a full disk, a server that is away
+            log.exception("the albums cannot be read or changed")
+            raise HTTPException(
+                503, "the albums cannot be read or changed now; ask again later", headers=LATER
+            ) from error
 
     def thumbnail(self, id: str) -> bytes:
         """Return a small JPEG of one picture."""
@@ -86,10 +147,10 @@ class SearchEngine:
             counted = self._counted = time.monotonic(), collection, numbers
         return counted[2]
 
-    def model(self) -> tuple[str, Sequence[str], int]:
-        """Return name, languages and dimension of the model."""
+    def model(self) -> tuple[str, Sequence[str], bool, int]:
+        """Return name, languages, whether the language matters, and dimension of the model."""
         model = self._live.current.model
-        return model.name, model.languages, model.dim
+        return model.name, model.languages, model.uses_language, model.dim
 
     def preprocessing(self) -> Preprocessing:
         """Return how pictures are prepared for the model."""
@@ -124,10 +185,6 @@ def prepare(collection: Collection) -> None:
         collection.encode(image=dot)
     except UserError as error:  # packages for pictures may be missing on a server for queries by words only
         log.warning("image queries are unavailable: %s", error)
-
-
-def _understood(collection: Collection, text: str, lang: str | None) -> QueryAnswer:
-    return QueryAnswer(text=text, lang=lang or collection.language_of(text), detected=lang is None)
 
 
 def _existing(value: T | None) -> T:

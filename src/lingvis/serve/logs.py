@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import time
+from datetime import UTC, datetime
+
+from lingvis.serve.operation.access_log import LOGGER
 
 REPEATED, WINDOW = 10, 60.0  # records of one kind in this many seconds
 KIND_CHARACTERS = 60
@@ -29,6 +33,19 @@ class LineFormatter(logging.Formatter):
         return "\n".join(lines)
 
 
+class JsonFormatter(logging.Formatter):
+    """Writes a record as a JSON object; a traceback is one of its values."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", None) or {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **({"traceback": self.formatException(record.exc_info)} if record.exc_info else {}),
+        }
+        return json.dumps(fields)  # ASCII, so that no character ends the line
+
+
 class RepeatFilter(logging.Filter):
     """Leaves out records of a kind that was logged REPEATED times within WINDOW seconds."""
 
@@ -49,10 +66,16 @@ class RepeatFilter(logging.Filter):
         return count < REPEATED
 
 
-def log_to_stderr() -> None:
-    """Log errors of all libraries and warnings of lingvis to stderr."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LineFormatter())
+def log_to_stderr(level: str = "warning", *, as_json: bool = False) -> None:
+    """Log errors of all libraries, records of lingvis from `level` on, and the access log, if any, to stderr."""
+    formatter = JsonFormatter() if as_json else LineFormatter()
+    handler, access = logging.StreamHandler(sys.stderr), logging.StreamHandler(sys.stderr)
     handler.addFilter(RepeatFilter())
+    for each in (handler, access):
+        each.setFormatter(formatter)
     logging.basicConfig(level=logging.ERROR, handlers=[handler])
-    logging.getLogger("lingvis").setLevel(logging.WARNING)
+    logging.getLogger("lingvis").setLevel(level.upper())
+    requests = logging.getLogger(LOGGER)
+    requests.setLevel(logging.INFO)
+    requests.propagate = False
+    requests.addHandler(access)

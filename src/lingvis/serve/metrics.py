@@ -44,7 +44,7 @@ class Metrics:
             "Requests rejected with 429 because too many were waiting.",
             registry=self._registry,
         )
-        self.pictures = Gauge("lingvis_pictures", "Pictures in the collection.", registry=self._registry)
+        self.pictures = Gauge("lingvis_pictures", "Pictures in all collections.", registry=self._registry)
 
     def text(self) -> bytes:
         """Return all numbers in the text format of Prometheus."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import logging
 import socket
+import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from PIL import Image
@@ -15,21 +18,37 @@ from lingvis.errors import UserError
 from lingvis.hardware import core_count
 from lingvis.printing import print_line
 from lingvis.serve.logs import log_to_stderr
+from lingvis.serve.operation.addresses import addresses, open_page
+from lingvis.serve.operation.root_path import check_root_path
 from lingvis.serve.settings import ServerSettings
+from lingvis.serve.several.names import named, path_of
 from lingvis.serve.tokens import check_token
 
+log = logging.getLogger("lingvis.serve")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
 def serve(
-    collection: Collection,
+    collection: Collection | Sequence[Collection],
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
     no_auth: bool = False,
+    read_only: bool = False,
+    root_path: str = "",
+    access_log: bool = False,
+    log_queries: bool = False,
+    log_format: str = "text",
+    log_level: str = "warning",
+    open_browser: bool = False,
 ) -> None:
-    """Serve until Ctrl-C; a host that others can reach needs a token, or `no_auth`."""
+    """Serve a collection, or several, until Ctrl-C; a host that others can reach needs a token, or `no_auth`.
+
+    read_only: albums cannot be changed; always so for a host that others can reach without a token; root_path: of the
+    page behind a proxy; access_log: one line per request on stderr, with its query if `log_queries`;
+    log_format: text or json; log_level: debug, info, warning or error; open_browser: open the page if there is a screen.
+    """
     if token is not None and no_auth:
         raise UserError("token and no_auth exclude each other; leave one of them out")
     if token is not None:
@@ -44,37 +63,50 @@ def serve(
             )
         shown = f"[{host}]" if ":" in host else host
         hosts = LOOPBACK | {shown.lower()} if address.is_loopback else None
-        _run(collection, token, hosts, listener, shown)
+        settings = ServerSettings(
+            token=token,
+            hosts=hosts,
+            root_path=check_root_path(root_path),
+            access_log=access_log,
+            log_queries=log_queries,
+            writable=not read_only and (address.is_loopback or token is not None),
+        )
+        log_to_stderr(log_level, as_json=log_format == "json")
+        _run(named(collection), settings, listener, host, open_browser=open_browser and address.is_loopback)
 
 
 def _run(
-    collection: Collection,
-    token: str | None,
-    hosts: frozenset[str] | None,
+    collections: Mapping[str, Collection],
+    settings: ServerSettings,
     listener: socket.socket,
     host: str,
+    *,
+    open_browser: bool,
 ) -> None:
     try:
-        import torch
-
         from lingvis.serve.app import create_app
         from lingvis.serve.listening import QUEUE, WebServer, room_for_connections
     except ImportError as error:
         raise UserError(f"serving needs {error.name}; run: pip install 'lingvis[serve]'") from error
 
-    log_to_stderr()
     warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # pixels are counted before decoding
-    settings = ServerSettings(token=token, hosts=hosts)
     settings = replace(settings, connections=room_for_connections(settings.connections))
-    torch.set_num_threads(max(1, core_count() // settings.searching))
-    app = create_app(collection, settings)
-    app.state.server.engine.warm()
+    app = create_app(list(collections.values()), settings)
+    app.state.server.warm()
+    if torch := sys.modules.get("torch"):  # loaded by a model without graphs
+        torch.set_num_threads(max(1, core_count() // settings.searching))
     try:
         listener.listen(QUEUE)
     except OSError as error:
         raise _taken(host, listener.getsockname()[1]) from error
     # From now on, clients that connect wait in the system's queue until the loop runs.
-    print_line(f"{collection.address} is at http://{host}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
+    places = addresses(host, listener, settings.root_path)
+    for number, (name, collection) in enumerate(collections.items()):
+        shown = [f"{place.rstrip('/')}{path_of(name)}" for place in places] if number else places
+        print_line(f"{collection.address} is at {' and '.join(shown)} (Ctrl-C ends it)")
+        log.info("serving %s at %s", collection.address, shown[0])
+    if open_browser:
+        open_page(places[0])
     try:
         WebServer(app).run(sockets=[listener])
     except KeyboardInterrupt:

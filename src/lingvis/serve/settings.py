@@ -10,20 +10,25 @@ QUERY_CHARACTERS = 1000
 QUERIES = 16
 RESULTS = 200
 OFFSET = 10_000
+SELECTED = 2000  # pictures that one request adds to an album or downloads
+DOWNLOAD_BYTES = 8_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """token: None for access without a token; hosts: names allowed in the Host header, None: any.
+    """token: None for access without a token; hosts: names allowed in the Host header, None: any; writable: whether albums
+    may be changed.
 
     upload_bytes, pixels: of a picture in a query; seconds: for an answer; upload_seconds: for sending a picture;
     searching: concurrent searches; waiting: queued searches; uploading: concurrent queries with a picture;
     requests: concurrent requests of any kind; connections: open ones. Further requests get 429, and one client may use
-    a quarter of the uploads, requests and connections.
+    a quarter of the uploads, requests and connections. root_path: of the page behind a proxy; access_log: log every
+    request, with its query only if `log_queries`.
     """
 
     token: str | None = None
     hosts: frozenset[str] | None = None
+    writable: bool = True
     upload_bytes: int = 20_000_000
     pixels: int = 64_000_000
     seconds: float = 30.0
@@ -33,3 +38,6 @@ class ServerSettings:
     uploading: int = 16
     requests: int = 512
     connections: int = 1024
+    root_path: str = ""
+    access_log: bool = False
+    log_queries: bool = False

@@ -14,6 +14,8 @@ from lingvis.errors import UserError, choices
 from lingvis.features.manifest import is_store
 from lingvis.features.store import FeatureStore, without_broken
 from lingvis.model.embedder import Embedder
+from lingvis.model.encoder import with_torch
+from lingvis.model.onnx.embedder import OnnxEmbedder
 from lingvis.model.stored import StoredImages
 from lingvis.suggestion import Suggestion, Suggestions, choose, standing_out, uncertainty
 
@@ -23,7 +25,7 @@ def suggest(
     count: int,
     *,
     features: str | None = None,
-    model: Embedder | Path | str | None = None,
+    model: Embedder | OnnxEmbedder | Path | str | None = None,
     lang: str | None = None,
     seed: int = 0,
     device: str | None = None,
@@ -43,8 +45,7 @@ def suggest(
     whole = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     stored = None
     if model is not None:
-        embedder = model if isinstance(model, Embedder) else Embedder.load(model, device=device)
-        stored = StoredImages.open(embedder, whole)
+        stored = StoredImages.open(with_torch(model, device), whole)
     if stored is not None and features is None:
         store = stored.store
     else:

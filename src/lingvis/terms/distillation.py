@@ -1,9 +1,9 @@
-"""Distillation: the model learns to score captions as its teachers do."""
+"""Distillation: the model learns to score pseudo captions as its teachers do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -12,57 +12,46 @@ from lingvis.bounds import Positive
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import TERMS, Origin, Step, Term
 
-# The pair values of a step that this term learns from, for pseudo captions and for human captions.
-TEACHER_SCORES, CAPTION_SCORES = "teacher_scores", "caption_scores"
+TEACHER_SCORES = "teacher_scores"  # the pair values of a step that this term learns from
 
 
-@TERMS.register("distillation", "the model scores captions as teachers do, softmax in both directions")
+@TERMS.register("distillation", "the model scores pseudo captions as teachers do, softmax in both directions")
 class Distillation(Term):
     """Mean over rows and columns of the cross entropy between the softmax of s / tau of the teachers and of the model.
 
     Also known as knowledge distillation or soft targets. Hinton et al. 2015, with the sentences of a picture and
-    the pictures of a sentence in place of classes. of: pseudo captions, whose teachers are pseudo.runs, or human
-    captions, whose teachers are data.teachers.
+    the pictures of a sentence in place of classes.
     """
 
     compares_pictures: ClassVar[bool] = True
 
-    def __init__(self, *, temperature: Positive, of: Literal["human", "pseudo"] = "pseudo") -> None:
+    def __init__(self, *, temperature: Positive) -> None:
         super().__init__()
         self.temperature = temperature
-        self.origin = Origin.HUMAN if of == "human" else Origin.PSEUDO
 
     @classmethod
     def learns_from(cls, options: Mapping[str, Any]) -> tuple[Origin, ...]:
-        """Human captions, or pseudo captions."""
-        return (Origin.HUMAN,) if options.get("of") == "human" else (Origin.PSEUDO,)
+        """Pseudo captions."""
+        return (Origin.PSEUDO,)
 
     @classmethod
     def problems(cls, recipe: Recipe) -> Iterator[str]:
-        """There must be teachers."""
+        """Pseudo captions must come from teachers."""
         for name, term in recipe.terms.items():
-            if term.name != "distillation" or not term.weight:
-                continue
-            if term.options.get("of") == "human":
-                if not recipe.data.teachers:
-                    yield (
-                        f"terms.{name} learns from the scores of teachers, but data.teachers names none; give folders "
-                        f'of trained models, such as data.teachers=["runs/first"], or set terms.{name}.weight = 0'
-                    )
-            elif recipe.pseudo.name != "teachers":
+            if term.name == "distillation" and term.weight and recipe.pseudo.name != "teachers":
                 yield (
                     f"terms.{name} learns from the scores of teachers, but pseudo.name is {recipe.pseudo.name}; set "
                     f"pseudo.name = teachers and pseudo.runs to their folders, or terms.{name}.weight = 0"
                 )
 
     def forward(self, step: Step) -> Tensor:
-        step = step.of(self.origin)
+        step = step.of(Origin.PSEUDO)
         if not len(step):
             return step.text_emb.new_zeros(())
         described = step.positives.any(dim=1, keepdim=True)
         return soft_cross_entropy(
             step.scores.masked_fill(~described, -torch.inf),
-            step.pair_values[CAPTION_SCORES if self.origin == Origin.HUMAN else TEACHER_SCORES],
+            step.pair_values[TEACHER_SCORES],
             self.temperature,
         )
 

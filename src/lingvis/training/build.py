@@ -24,7 +24,7 @@ def build_terms(
             Part(name=part.name, **options),
             objective=None if objective is None else make_part(OBJECTIVES, Part(**objective)),
             word_dim=model.text.words.dim,
-            dim=model.text.head.dim,
+            dim=model.similarity.output_dim(model.text.head.dim),
             language_count=languages,
             total_steps=total_steps,
         )

@@ -119,13 +119,13 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
             f"image.classes is {recipe.image.classes.name}, but similarity {recipe.similarity.name} compares sets of "
             "vectors, which have no classes; set image.classes.name = none, or similarity.name = cosine"
         )
-    if recipe.data.teachers and not any(
-        term.weight and term.name == "distillation" and term.options.get("of") == "human"
-        for term in recipe.terms.values()
-    ):
+    trained_network = recipe.image.backbone.name == "trained" and any(
+        kind.compares_pictures for kind, _ in kinds
+    )
+    if recipe.training.graphs and trained_network:
         yield (
-            "data.teachers names models, but no term learns from their scores; add terms.teachers = "
-            '{ name = "distillation", of = "human", weight = 1.0, temperature = 0.05 }, or set data.teachers = []'
+            "training.graphs is true, but image.backbone is trained, and steps of a trained network are not recorded; set "
+            "training.graphs = false"
         )
     sampling = recipe.training.sampling
     if recipe.data.classes and recipe.data.text_only and sampling.name == "meanings":

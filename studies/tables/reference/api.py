@@ -17,7 +17,7 @@ HEAD = """# Python
 Made by `python -m studies tables` from the signatures and docstrings.
 
 Every name below is loaded when it is first used, so that `import lingvis` is fast. Paths may be text or `Path`.
-Bad input raises `lingvis.errors.UserError`, whose message says what was got, what is allowed and what to do.
+Bad input raises `lingvis.UserError`, whose message says what was got, what is allowed and what to do.
 """
 WIDTH = 100
 
@@ -35,7 +35,7 @@ def _section(title: str, value: Any) -> str:
     heading = f"## {title}\n" if title.startswith("lingvis.") else f"### {title}\n"
     if not inspect.isclass(value):
         return f"{heading}\n{_signature(title, value)}{_text(value)}"
-    content = "" if title.startswith("lingvis.") else _fields(title, value)
+    content = "" if hasattr(value, "open") else _fields(title, value)  # a dataset is opened, not constructed
     members = [_member(f"{value.__name__}.{name}", member) for name, member in _members(value)]
     return "\n".join([heading, content + _text(value), *members])
 
@@ -134,10 +134,12 @@ def _types(public: Iterable[Any]) -> list[type]:
 def _used(value: Any) -> list[type]:
     members = [member for _, member in _members(value)] if inspect.isclass(value) else [value]
     functions = [_function(each) for each in members if not isinstance(each, property | cached_property)]
+    # Public classes that a module imports for type checkers alone, since they load torch.
+    public = {name: getattr(lingvis, name) for name in lingvis.__all__}
     return [
         each
         for function in functions
-        for name, hint in get_type_hints(function).items()
+        for name, hint in get_type_hints(function, {**public, **function.__globals__}).items()
         for each in _classes(hint)
         if name == "return" or is_dataclass(each)
     ]

@@ -87,7 +87,7 @@ def exploration(results: Results) -> str:
 
 
 def search_log(results: Results) -> str:
-    """The runs that led to the lingvis recipe, on val."""
+    """The runs that led to recipe lingvis_frozen, on val."""
     record = results.find(STUDY, "search")
     if record is None:
         return f"{MISSING.capitalize()}."

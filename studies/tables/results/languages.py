@@ -38,6 +38,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "LA": ("la",),
     "HEM": ("hem",),
     "SMALR": ("smalr",),
+    "`lingvis_frozen`": ("lingvis_frozen",),
     "`lingvis`": ("lingvis",),
 }
 SHIPPED = "lingvis-base/test/int8"  # the record of the model that ships
@@ -47,10 +48,11 @@ SHORT = (
     "S-LIWE, 10 languages",
     "MULE",
     "SMALR",
+    "`lingvis_frozen`",
     "`lingvis`",
 )
 QUERY_METHODS = {"single": "as they are", "mean": "CLC-A", "learned": "CLC-C"}
-MODELS = {"smalr": "SMALR", "lingvis": "`lingvis`"}
+MODELS = {"smalr": "SMALR", "lingvis_frozen": "`lingvis_frozen`"}
 
 
 def languages_table(results: Results) -> str:
@@ -127,7 +129,7 @@ def _optional(values: Sequence[float] | None) -> str:
 
 
 def query_speed(results: Results) -> str:
-    """Queries per second of the lingvis model on a CPU."""
+    """Queries per second of a lingvis_frozen model on a CPU."""
     record = results.find(STUDY, "queries")
     if record is None:
         return f"{MISSING.capitalize()}."

@@ -52,7 +52,7 @@ def parameters(results: Results, figure: Figure) -> None:
         if point and parts[0].split("-")[0] not in ("threshold", "pca", "dictionary"):
             labelled[label.replace("`", "").replace(", 10 languages", "")] = point
     for label, (x, y) in labelled.items():
-        ours = label == "lingvis"
+        ours = label == "lingvis_frozen"
         axes.scatter(
             x, y, color=GREEN if ours else BLUE, marker="*" if ours else "o", s=150 if ours else 36, zorder=3
         )

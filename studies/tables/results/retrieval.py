@@ -20,6 +20,18 @@ RECIPES = (
 )
 RECALLS = [(side, f"R@{k}") for side in ("i2t", "t2i") for k in (1, 5, 10)]
 PHOTO_LANGUAGES = ("en", "de", "zh")
+# The way to recipe lingvis: folder, row of seed 0, what is new.
+INGREDIENTS = (
+    ("languages", "lingvis_frozen", "frozen cells of EfficientNet-lite0"),
+    ("backbone", "lite0", "the backbone is trained"),
+    ("backbone", "lite2", "EfficientNet-lite2"),
+    ("backbone", "wide", "stronger augmentation, 6 epochs"),
+    ("backbone", "wide-classes", "the classes of the backbone and their names"),
+    ("backbone", "mid-classes", "768 values instead of 1,024, light augmentation again"),
+    ("backbone", "mid-nine", "lower weights of the class terms, 9 epochs"),
+    ("backbone", "short", "6 epochs with a rate that falls to 0.4 of its value"),
+    ("backbone", "short-less", "less dropout, fewer changed words"),
+)
 
 
 def retrieval(results: Results) -> str:
@@ -107,7 +119,7 @@ def compact(results: Results) -> str:
 def trained_backbone(results: Results) -> str:
     """Trials with a trained backbone: best score on val, recalls on free photographs, and times on the GPU."""
     rows = []
-    for run in results.where("backbone", recipe="lingvis_live"):
+    for run in results.where("backbone", recipe="lingvis"):
         scores = {epoch: mean for epoch, mean, *_ in run["validation"]}
         best = max(scores, key=lambda epoch: scores[epoch])
         last = max(scores)
@@ -123,12 +135,58 @@ def trained_backbone(results: Results) -> str:
     kernels = ", ".join(f"{label} {ms} ms" for label, ms in step["ms"].items())
     return (
         f"{table(head, rows, left=2)}\n\nForward and backward of {network['network']} with {network['batch']} "
-        f"pictures, one {network['hardware']['gpu']}: {times}.\n\nKernels of one step of `{step['run']}` with "
-        f"{step['batch']} pictures and about {step['sentences']:,} sentences: {step['total_ms']} ms and "
-        f"{step['memory_gib']} GiB; of that {kernels}. Alone on the GPU, a step of `{step['alone']['run']}` takes about "
-        f"{step['alone']['ms']} ms."
+        f"pictures, one {network['hardware']['gpu']}: {times}.\n\nA step of `{step['run']}` with {step['batch']} "
+        f"pictures and {step['sentences']:,} sentences, alone on the GPU: {step['total_ms']} ms and {step['memory_gib']} "
+        f"GiB; of that {kernels}."
     )
+
+
+def ingredients(results: Results) -> str:
+    """The gain of each ingredient of recipe lingvis on val, in the order in which they were added."""
+    rows, before = [], None
+    for study, row, label in INGREDIENTS:
+        run = results.find(study, f"{row}/0") or results.get(study, row)
+        score = max(mean for _, mean, *_ in run["validation"])
+        gain = "" if before is None else f"{score - before:+.1f}"
+        photos = _recalls(run.get("photos", {}).get("en"))
+        rows.append([f"`{row}`", label, f"{score:.1f}", gain, photos])
+        before = score
+    return table(["run", "new", "val A", "gain", "photographs en, R@1 / 5 / 10"], rows, left=2)
 
 
 def _recalls(scores: Mapping[str, float] | None) -> str:
     return " / ".join(f"{scores[f'R@{k}']:.1f}" for k in (1, 5, 10)) if scores else ""
+
+
+def start(results: Results) -> str:
+    """Recipes for few pictures on a CPU, and a model that needs no training."""
+    rows = []
+    for record in results.where("start"):
+        difference = record["difference"]
+        change = (
+            ""
+            if difference is None
+            else f"{difference['difference']:+.1f} [{difference['low']:+.1f}, {difference['high']:+.1f}]"
+        )
+        seconds = record.get("cpu_seconds")
+        time = "none" if "training" not in record else "" if seconds is None else f"{seconds:.0f}"
+        test = record["test"]
+        rows.append(
+            [
+                record["dataset"],
+                f"`{record['row']}`",
+                time,
+                f"{test['chance']:.1f}",
+                f"{test['A']:.1f}",
+                change,
+            ]
+        )
+    head = [
+        "data and training pictures",
+        "model",
+        "training, s of one core",
+        "chance",
+        "test A",
+        "difference to `start`",
+    ]
+    return table(head, rows, left=2)

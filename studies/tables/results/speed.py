@@ -1,4 +1,4 @@
-"""Tables of speed: a training step, ranking, extraction, sorting."""
+"""Tables of speed: a training step, ranking, extraction, sorting, the first use."""
 
 from __future__ import annotations
 
@@ -101,3 +101,27 @@ def sort(results: Results) -> str:
     ]
     head = f"Median of {record['rounds']} rounds in turn, {record['hardware']['cores']} cores ({record['hardware']['cpu']}):"
     return f"{head}\n\n" + table(["", "`torch.sort`", "packed sort", "ratio"], rows)
+
+
+def out_of_the_box(results: Results) -> str:
+    """Two commands on a fresh machine."""
+    record = results.get("out-of-the-box", "photos")
+    rows = [
+        ["install of `lingvis[photos]`", record.get("install_seconds"), "s"],
+        ["on disk after the install", record.get("install_megabytes"), "MB"],
+        [
+            f"`lingvis serve` to its first answer, {record['pictures']} photographs indexed",
+            record["first_answer_seconds"],
+            "s",
+        ],
+        ["`lingvis serve` again, to its first answer", record["second_start_seconds"], "s"],
+        ["`lingvis search` once", record["search_seconds"], "s"],
+        ["memory of the server", record["server_megabytes"], "MB"],
+        ["memory of the largest process, while indexing", record["largest_process_megabytes"], "MB"],
+        ["the collection on disk", record["collection_megabytes"], "MB"],
+    ]
+    lines = [[label, f"{value:,.1f} {unit}"] for label, value, unit in rows if value is not None]
+    answered = sum(bool(answer["hits"]) for answer in record["answers"].values())
+    machine = f"{record['hardware']['cpu']}, {record['hardware']['cores']} cores"
+    head = f"{machine}; network: {record['network']}; answers in {answered} languages."
+    return head + "\n\n" + table(["what", "measured"], lines)

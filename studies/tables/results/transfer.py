@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 
+from studies.records import Record
 from studies.tables.markdown import table
 from studies.tables.results.records import Results
 from studies.transfer.report import transfer_table
@@ -59,16 +60,24 @@ def distilled_text(results: Results) -> str:
     runs = results.where("distilled-text", study="distilled-text")
     if not runs:
         return PENDING
+    by_dataset: dict[str, list[Record]] = {}
+    for run in runs:
+        by_dataset.setdefault(run["dataset"], []).append(run)
     langs = list(dict.fromkeys(lang for run in runs for lang in run["student"]["mR"]))
     rows = []
-    for run in runs:
+    for dataset, seeds in by_dataset.items():
         for who in ("teacher", "student"):
-            model = run[who]
-            recipe = run["recipe"] if who == "student" else model["recipe"]
-            scores = [f"{model['mR'][lang]:.1f}" if lang in model["mR"] else "" for lang in langs]
-            label = f"{who} (`{recipe}`)"
-            rows.append([run["dataset"], label, f"{model['parameters']['text'] / 1e6:.1f}", *scores])
-    return table(["dataset", "model", "text side, million values", *langs], rows, left=2)
+            models = [run[who] for run in seeds]
+            recipe = seeds[0]["recipe"] if who == "student" else models[0]["recipe"]
+            scores = [
+                f"{statistics.mean(model['mR'][lang] for model in models):.1f}"
+                if lang in models[0]["mR"]
+                else ""
+                for lang in langs
+            ]
+            size = f"{models[0]['parameters']['text'] / 1e6:.1f}"
+            rows.append([dataset, f"{who} (`{recipe}`)", size, *scores, str(len(seeds))])
+    return table(["dataset", "model", "text side, million values", *langs, "seeds"], rows, left=2)
 
 
 def new_language(results: Results) -> str:

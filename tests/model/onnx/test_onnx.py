@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper
+from PIL import Image
 
 import lingvis
 from lingvis.arrays import Floats
@@ -99,6 +101,25 @@ def test_a_trained_backbone_has_the_scores_of_torch(
     check_scores(whole, exported, pictures)
 
 
+def test_pictures_in_memory_have_the_embeddings_of_their_files(
+    whole: Path, exported: Path, pictures: list[Path]
+) -> None:
+    for model in (Embedder.load(whole, device="cpu"), OnnxEmbedder.load(exported)):
+        expected = model.encode_images(pictures)
+        arrays = [np.asarray(Image.open(path)) for path in pictures]
+        np.testing.assert_allclose(
+            model.encode_images([path.read_bytes() for path in pictures]), expected, atol=1e-6
+        )
+        np.testing.assert_allclose(model.encode_images(arrays), expected, atol=1e-6)
+        np.testing.assert_allclose(
+            model.encode_images([Image.open(path) for path in pictures]), expected, atol=1e-6
+        )
+        with pytest.raises(
+            UserError, match="picture of type bytes cannot be used: the file is not a picture"
+        ):
+            model.encode_images([b"no picture"])
+
+
 def test_int8_weights_are_exported_exactly(
     whole: Path, result: Export, pictures: list[Path], tmp_path: Path
 ) -> None:
@@ -113,11 +134,22 @@ def test_int8_weights_are_exported_exactly(
     ("recipe", "overrides"),
     [
         ("demo", SMALL),
-        ("lingvis", [*SMALL, "image.encoder.hidden=8", "text.words.buckets=100"]),
+        ("lingvis_frozen", [*SMALL, "image.encoder.hidden=8", "text.words.buckets=100"]),
         ("a3vse", ["image.encoder.dim=16", "text.encoder.dim=16", "text.words.dim=8"]),
         ("s_liwe", [*SMALL, "text.words.layers=[16]"]),
         ("vsepp", [*SMALL, "text.tokenizer.name=characters", "text.words.name=char_gru"]),
         ("mule", []),
+        (
+            "hem",
+            [
+                "image.encoder.dim=16",
+                "text.head.dim=16",
+                "text.words.own=2",
+                "text.words.dim=8",
+                "text.words.vector_dim=4",
+            ],
+        ),
+        ("translator_fs", ["image.encoder.dim=16", "text.encoder.dim=16", "text.words.vector_dim=8"]),
         ("vse_infinity_grid", [*SMALL, "text.pooling.decoder=mlp", "image.pooling.per_dimension=true"]),
         ("vse_infinity_grid", [*SMALL, "text.pooling.feature_conditioned=true", "image.pooling.name=kmax"]),
     ],
@@ -177,7 +209,9 @@ def test_wrong_arguments_are_one_sentence(exported: Path, tmp_path: Path) -> Non
         model.encode_texts(["dog"], ["en", "de"])
     with pytest.raises(UserError, match="texts must be a list of sentences, got 'dog'"):
         model.encode_texts("dog", "en")
-    with pytest.raises(UserError, match=r"dim must be between 1 and 64, .* of model exported, got 65"):
+    with pytest.raises(
+        UserError, match=r"dim must be a whole number between 1 and 64, .* of model exported, got 65"
+    ):
         model.encode_texts(["dog"], "en", dim=65)
     (tmp_path / "no.jpg").write_text("no picture")
     with pytest.raises(UserError, match=r"picture .*no\.jpg cannot be used: .*; fix it or leave it out"):
@@ -247,6 +281,55 @@ def test_the_folder_describes_itself(whole: Path, exported: Path, result: Export
         UserError, match=r"is no exported model \(text.onnx, image.onnx missing\); make one with"
     ):
         OnnxEmbedder.load(whole)
+
+
+def test_graphs_beside_int8_weights_share_them(whole: Path, pictures: list[Path], tmp_path: Path) -> None:
+    run = tmp_path / "int8"
+    compress(whole, run)
+    weights = (run / WEIGHTS).read_bytes()
+    result = lingvis.export(run)
+    assert (run / WEIGHTS).read_bytes() == weights
+    assert result.model == result.base == "int8"
+    assert result.image < 0.35 * len(weights) and result.folder < 1.5 * len(weights)
+    check_scores(run, run, pictures, atol=1e-4)
+    assert isinstance(lingvis.load(run), OnnxEmbedder) and isinstance(
+        lingvis.load(run, device="cpu"), OnnxEmbedder
+    )
+    (run / WEIGHTS).write_bytes(weights[: len(weights) // 2])
+    with pytest.raises(UserError, match=r"onnx is damaged \(.*\); restore the file or export"):
+        OnnxEmbedder.load(run).encode_images(pictures[:1])
+
+
+def test_a_graph_takes_nothing_from_outside_its_folder(copy: Path) -> None:
+    model = onnx.load(copy / TEXT_GRAPH)
+    weight = max(model.graph.initializer, key=lambda each: len(each.raw_data))
+    content = weight.raw_data
+    (copy.parent / "secret").write_bytes(content)
+    onnx.external_data_helper.set_external_data(weight, "../secret", 0, len(content))
+    weight.ClearField("raw_data")
+    (copy / TEXT_GRAPH).write_bytes(model.SerializeToString())
+    with pytest.raises(UserError, match=r"text.onnx is damaged \("):
+        OnnxEmbedder.load(copy)
+    shutil.copy(copy.parent / "secret", copy / "inside")
+    weight.raw_data = content
+    onnx.external_data_helper.set_external_data(weight, "inside", 0, len(content))
+    weight.ClearField("raw_data")
+    (copy / TEXT_GRAPH).write_bytes(model.SerializeToString())
+    assert OnnxEmbedder.load(copy).dim == 64, "the same weight from a file inside the folder"
+    (copy / "inside").unlink()
+    os.mkfifo(copy / "inside")
+    with pytest.raises(UserError, match=r"text.onnx is damaged \(.*inside"):
+        OnnxEmbedder.load(copy)
+
+
+def test_a_language_added_later_makes_the_graphs_stale(copy: Path) -> None:
+    config = ModelConfig.read(copy)
+    config.model_copy(update={"text_fingerprint": ""}).write(copy)
+    with pytest.raises(UserError, match=r"no exported model \(text.onnx, image.onnx missing\)"):
+        OnnxEmbedder.load(copy)
+    config.model_copy(update={"added": ["el"]}).write(copy)
+    with pytest.raises(UserError, match=r"no exported model \(added/el/text.onnx missing\); make one with"):
+        OnnxEmbedder.load(copy)
 
 
 def test_a_folder_with_weights_too_works_both_ways(whole: Path, copy: Path) -> None:

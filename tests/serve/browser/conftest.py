@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +16,8 @@ from urllib.request import Request, urlopen
 import pytest
 from PIL import Image, ImageDraw
 
-from ...collection.conftest import make_model
+from ...collection.conftest import WORDS, make_model
+from ...collection.exif import exif_of
 from ...collection.indexing import index_folders
 from ..conftest import serving
 
@@ -23,6 +25,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="the browser tests 
 
 COLOURS = ["red", "green", "blue", "yellow", "purple", "orange"]
 SIZES = [(120, 80), (80, 120), (100, 100), (200, 80), (90, 60)]
+PLACES = [((48, 51, 30), "N", (2, 17, 42), "E"), ((33, 51, 54), "S", (151, 12, 36), "E")]
 PICTURES = 60  # more than the page loads at once
 TOKEN = "a token for the tests"
 KEY = {"Authorization": f"Bearer {TOKEN}"}
@@ -49,25 +52,34 @@ class Visit:
 
     def hear(self, message: Any) -> None:
         expected = self.refusals_expected and message.text.startswith("Failed to load resource")
-        if message.type in ("error", "warning") and not expected:
+        blocked = message.text.startswith("Service Worker registration blocked")
+        if message.type in ("error", "warning") and not expected and not blocked:
             self.problems.append(message.text)
 
 
 @pytest.fixture(scope="session")
 def gallery(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """photos/warm and photos/cold: a coloured disc on each picture, every fifth with a caption; photos.lv."""
+    """photos/warm and photos/cold: a coloured disc on each picture, every fifth with a caption; photos.lv.
+
+    There is a picture every five days of 2024, from January to October; JPEG files carry a position.
+    """
     home = tmp_path_factory.mktemp("gallery").resolve()
-    config = make_model(home / "model") / "config.json"
-    settings = json.loads(config.read_text())
-    config.write_text(json.dumps({**settings, "languages": ["en", "de", "ar", "fa", "ug"]}))
+    words = {**WORDS, "ar": ["كلب على الشاطئ"], "fa": ["سگ"], "ug": ["ئىت"]}
+    make_model(home / "model", words=words, per_language=True)  # so that the language matters
     for number in range(PICTURES):
         colour, size = COLOURS[number % len(COLOURS)], SIZES[number % len(SIZES)]
         folder = home / "photos" / ("warm" if colour in ("red", "yellow", "orange") else "cold")
         folder.mkdir(parents=True, exist_ok=True)
         picture = Image.new("RGB", size, "white")
         ImageDraw.Draw(picture).ellipse([number % 20, 5, 60 + number % 15, 60], fill=colour)
+        left = (17 * number) % (size[0] - 20)  # so that no two are taken for copies
+        ImageDraw.Draw(picture).rectangle([left, size[1] - 20, left + 18, size[1]], fill="black")
         kind = "jpg" if number % 4 == 0 else "png"
-        picture.save(folder / f"{number:02}-{colour}.{kind}")
+        path = folder / f"{number:02}-{colour}.{kind}"
+        place = PLACES[number // 4 % 2] if kind == "jpg" else None
+        picture.save(path, exif=exif_of(camera=("SONY", "ILCE-7M3"), place=place))
+        moment = datetime(2024, 1, 1, 12) + timedelta(days=5 * number)
+        os.utime(path, (moment.timestamp(), moment.timestamp()))
         if number % 5 == 0:
             (folder / f"{number:02}-{colour}.en.txt").write_text(f"a {colour} disc")
     index_folders(home / "photos.lv", [home / "photos"], model=home / "model", device="cpu")
@@ -103,7 +115,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
     visits: list[Visit] = []
 
     def begin(base: str, *, admitted: bool = True, **options: Any) -> Visit:
-        usual = {"viewport": {"width": 1280, "height": 800}, "locale": "en-US"}
+        usual = {"viewport": {"width": 1280, "height": 800}, "locale": "en-US", "service_workers": "block"}
         context = browser.new_context(**usual | options, extra_http_headers=KEY if admitted else {})
         context.set_default_timeout(8000)
         begun = Visit(context.new_page(), base)

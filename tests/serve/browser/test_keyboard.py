@@ -59,7 +59,7 @@ def test_focus_shows_score_and_path(visit: Begin, server: str) -> None:
     page.wait_for_selector("#grid .tile")
     facts = page.locator("#grid .tile").first.locator(".facts")
     assert facts.evaluate("e => getComputedStyle(e).opacity") == "0"
-    page.evaluate("document.getElementById('settings-button').focus()")
+    page.evaluate("document.querySelector('#without input').focus()")
     page.keyboard.press("Tab")
     assert facts.evaluate("e => getComputedStyle(e).opacity") == "1"
     assert "/photos/" in facts.inner_text()

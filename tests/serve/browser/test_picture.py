@@ -88,6 +88,7 @@ def test_the_large_view_and_similar_pictures(visit: Begin, server: str, answer: 
     page.locator("#grid .tile").nth(place).click()
     dialog = page.get_by_role("dialog")
     dialog.wait_for()
+    dialog.get_by_text("More details").click()
     shown = dialog.inner_text()
     for text in (
         hit["path"],
@@ -135,6 +136,7 @@ def test_the_large_view_leafs_on_beyond_what_is_loaded(visit: Begin, server: str
 def test_an_address_opens_the_large_view(visit: Begin, server: str, answer: Ask) -> None:
     hit = answer("/api/search", q="a disc", k=1)["hits"][0]
     page = visit(server).open(open=hit["id"])
+    page.get_by_role("dialog").get_by_text("More details").click()
     page.get_by_role("dialog").get_by_text(hit["path"]).wait_for()
     page.keyboard.press("Escape")
     page.wait_for_url(f"{server}/")
@@ -145,6 +147,7 @@ def test_the_path_can_be_copied(visit: Begin, server: str, answer: Ask) -> None:
     hit = answer("/api/search", q="a disc", k=1)["hits"][0]
     begun = visit(server, permissions=["clipboard-read", "clipboard-write"])
     page = begun.open(open=hit["id"])
+    page.get_by_role("dialog").get_by_text("More details").click()
     page.get_by_role("button", name="Copy path").click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == hit["path"]

@@ -51,7 +51,7 @@ def test_every_plural_form_is_there(code: str) -> None:
 def test_it_is_a_translation(code: str) -> None:
     english, own = texts("en"), texts(code)
     same = [key for key in english if own[key] == english[key]]
-    assert len(same) <= 6, same  # "Format" and the like
+    assert len(same) <= 10, same  # "Format", "Album" and the like
 
 
 def test_every_text_is_used_and_every_used_one_exists() -> None:

@@ -36,7 +36,7 @@ def add_language(
     out: Path
         The model folder to write: RUN with one more language.
     route: str
-        Use this route only; by default all are tried, and the best on validation is kept.
+        Use this route only; by default all are tried, and the best on held-out sentences is kept.
     captions: int
         Learn from at most N sentences.
     vectors: Path
@@ -78,11 +78,9 @@ def add_language(
 
 def _print(report: dict[str, Any], out: Path) -> None:
     from lingvis.cli.output import print_table
-    from lingvis.model.card import added_sentences, route_rows
+    from lingvis.model.card import ROUTE_COLUMNS, added_sentences, route_rows
 
-    print_table(
-        f"routes to {report['lang']}", ["route", "mR", "epoch", "seconds", "values"], route_rows(report)
-    )
+    print_table(f"routes to {report['lang']}", ROUTE_COLUMNS, route_rows(report))
     old = [(lang, scores["before"], scores["after"]) for lang, scores in report["old"].items()]
     before = "none" if report["before"] is None else report["before"]
     print_table(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -10,19 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from lingvis.cli.options import CollectionPlace, Device, Json, Ray, SearchModel, Switch
-from lingvis.errors import UserError
+from lingvis.cli.options import Device, FolderOrCollection, Json, Ray, SearchModel, Switch
 from lingvis.printing import print_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from lingvis.collection.rerank.second_model import SecondModel
+    from lingvis.collection.stores.records import PictureInfo
     from lingvis.collection.writer.indexer import IndexReport
 
 
 def index(
-    collection: CollectionPlace,
+    collection: FolderOrCollection,
     /,
     *folders: Path,
     model: Path | None = None,
@@ -35,6 +32,9 @@ def index(
     json: Json = False,
 ) -> None:
     """Index folders of pictures in a collection, new or existing; stop it at any moment and run it again.
+
+    A folder of pictures alone is indexed in its own collection in your data folder, from which pictures are removed
+    when their files are; `lingvis search` and `lingvis serve` find it by the folder.
 
     Parameters
     ----------
@@ -53,11 +53,17 @@ def index(
     """
     from lingvis.cli.cluster import connected
     from lingvis.collection.collection import Collection
-    from lingvis.ray.indexing import ClusterWorkers
+    from lingvis.collection.places import default_place, is_picture_folder
 
+    if not folders and is_picture_folder(collection):
+        collection, folders, prune = str(default_place(collection)), (Path(collection),), True
     report = partial(_print_report, collection, json=json)
     with connected(ray) as cluster:
-        spread = None if cluster is None else partial(ClusterWorkers, cluster, device=device)
+        spread = None
+        if cluster is not None:
+            from lingvis.ray.indexing import ClusterWorkers
+
+            spread = partial(ClusterWorkers, cluster, device=device)
         # With a cluster this process encodes captions only.
         opened = Collection(collection, model=model, device=device if cluster is None else "cpu")
         if watch:
@@ -76,10 +82,11 @@ def index(
 
 
 def search(
-    collection: CollectionPlace,
+    collection: FolderOrCollection,
     /,
     *words: str,
     image: Path | None = None,
+    without: Annotated[list[str] | None, Parameter(name="--without")] = None,
     weight: float = 0.5,
     k: Annotated[int, Parameter(name=["-k", "--k"])] = 10,
     offset: int = 0,
@@ -89,23 +96,27 @@ def search(
     folder: Path | None = None,
     after: str | None = None,
     before: str | None = None,
-    min_size: int | None = None,
-    max_size: int | None = None,
+    min_size: str | None = None,
+    max_size: str | None = None,
     format: str | None = None,
+    album: str | None = None,
+    area: str | None = None,
     captions: Switch = False,
     rerank: Path | None = None,
     model: SearchModel = None,
     device: Device = None,
     json: Json = False,
 ) -> None:
-    """Find pictures by a sentence in any language of the model, by a picture, or by both.
+    """Find pictures by a sentence in any language of the model, by a picture, or by both; without either, the newest.
 
     Parameters
     ----------
     words: str
-        The query; several quoted sentences find pictures that fit all of them.
+        The query; words without quotes are one sentence, several quoted sentences find pictures that fit all of them.
     image: Path
         A picture, to find similar ones.
+    without: list[str]
+        What must not be in the pictures; may be given several times. "dog -beach" in the words means the same.
     weight: float
         With words and --image: the weight of the words, 0 to 1.
     k: int
@@ -119,43 +130,57 @@ def search(
     consistency: str
         With --translator: score by the mean of the languages, or by the weights of `evaluate --save-consistency`.
     folder: Path
-        Only pictures in this folder, at any depth.
+        Only pictures in this folder, at any depth; a relative name may be that of any folder.
     after: str
         Only pictures from this date on, such as 2024-05-01.
     before: str
         Only pictures up to this date, the whole day included.
-    min_size: int
-        Only files of at least N bytes.
-    max_size: int
-        Only files of at most N bytes.
+    min_size: str
+        Only files of at least this size, such as 500000 (bytes), 300kB or 2MB.
+    max_size: str
+        Only files of at most this size.
     format: str
-        Only this format: jpeg, png, webp, gif, bmp, tiff or heif.
+        Only this format: jpeg (or jpg), png, webp, gif, bmp, tiff, heif (or heic) or avif.
+    album: str
+        Only pictures of this album, for instance favourites.
+    area: str
+        Only pictures taken there: SOUTH,WEST,NORTH,EAST in degrees, such as 47,5,55,15.
     captions: bool
         Search in the captions beside the pictures, not in the pictures.
     rerank: Path
         A second model folder, of any kind: the first 100 results are ordered by both models.
     """
+    from lingvis.cli.hits import as_sentences, locale_languages, print_hits, warn
     from lingvis.cli.output import print_json
     from lingvis.collection.collection import Collection
-    from lingvis.collection.dates import from_moment, up_to_moment
+    from lingvis.collection.places import indexed_place
     from lingvis.collection.stores.records import Filter
     from lingvis.text.translators import TRANSLATORS
 
-    where = Filter(
-        folder=str(folder) if folder is not None else None,
-        after=_moment("--after", after, from_moment),
-        before=_moment("--before", before, up_to_moment),
+    where = Filter.parse(
+        folder=folder,
+        after=after,
+        before=before,
         min_size=min_size,
         max_size=max_size,
         format=format,
+        album=album,
+        area=area,
     )
+    collection = indexed_place(collection)
+    sentences, prefer = as_sentences(words), locale_languages()
     opened = Collection.open(collection, model=model, device=device)
+    if not words and image is None:
+        _print_newest(opened.browse(k=k, offset=offset, where=where), first_rank=offset + 1, json=json)
+        return
     reranker = _reranker(collection, rerank, device) if rerank is not None else None
     hits = opened.search(
-        words,
+        sentences,
         image=image,
+        without=without,
         weight=weight,
         lang=lang,
+        prefer=prefer,
         translator=TRANSLATORS.get(translator)() if translator is not None else None,
         consistency=consistency,
         k=k,
@@ -164,6 +189,7 @@ def search(
         captions=captions,
         rerank=reranker,
     )
+    warn(opened.report(sentences, lang=lang, prefer=prefer))
     if json:
         listed = [hit.to_json() for hit in hits]
         if reranker is None:
@@ -171,9 +197,18 @@ def search(
         else:
             print_json({"rerank": {"model": str(rerank), **asdict(reranker.effort)}, "hits": listed})
         return
-    for hit in hits:
-        print_line(f"{hit.rank:4}  {hit.score:.4f}  {hit.path}")
-    if not hits:
+    print_hits(hits)
+
+
+def _print_newest(pictures: list[PictureInfo], *, first_rank: int, json: bool) -> None:
+    from lingvis.cli.output import print_json
+
+    if json:
+        print_json([picture.to_json() for picture in pictures])
+        return
+    for rank, picture in enumerate(pictures, start=first_rank):
+        print_line(f"{rank:4}  {picture.date:%Y-%m-%d %H:%M}  {picture.path}")
+    if not pictures:
         print_line("nothing found", stderr=True)
 
 
@@ -187,18 +222,10 @@ def _reranker(collection: str, run: Path, device: str | None) -> SecondModel:
     )
 
 
-def _moment(name: str, text: str | None, parse: Callable[[str], datetime]) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise UserError(f"{name} {text} is not allowed; {error}") from error
-
-
 def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
     from lingvis.cli.output import print_json
     from lingvis.collection.stores.open import shown
+    from lingvis.collection.writer.skipped import skipped_types
 
     if json:
         print_json(asdict(report))
@@ -211,6 +238,8 @@ def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
         print_line(f"  broken, skipped: {path}: {reason}")
     for path, reason in report.unreadable.items():
         print_line(f"  cannot be read: {path}: {reason}")
+    if report.skipped_types:
+        print_line(f"  not pictures of a known format, skipped: {skipped_types(report.skipped_types)}")
     if report.skipped_links:
         print_line(
             f"  links that lead out of the folders, skipped: {len(report.skipped_links)}, "

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from lingvis.cli.options import Json
 from lingvis.printing import print_line
-
-if TYPE_CHECKING:
-    from lingvis.demo.run import DemoReport
 
 PORT = 8000
 
@@ -24,20 +22,22 @@ def demo(
     serve: Annotated[bool, Parameter(negative="--no-serve")] = True,
     json: Json = False,
 ) -> None:
-    """Make scenes, extract features, train, evaluate in 14 languages, index, search and show the page; offline.
+    """Search photographs in ten languages; then make scenes, train on them, evaluate, search; show the page. Offline.
+
+    The photographs and their model come with lingvis. The scenes are drawn: a small model learns them in 14 languages.
 
     Parameters
     ----------
     out: Path
         Folder for everything that the demo makes; finished steps are not repeated.
     scenes: int
-        Number of pictures; fewer are faster, and the model learns less.
+        Number of drawn pictures; fewer are faster, and the model learns less.
     serve: bool
-        Show the search page at a local address until Ctrl-C; --no-serve starts a server, checks it and stops it.
+        Show the page of the photographs at a local address until Ctrl-C; --no-serve starts a server, checks it and stops it.
     """
     from lingvis.cli.output import print_json
     from lingvis.collection.collection import Collection
-    from lingvis.demo.run import COLLECTION, PAGE, run_demo
+    from lingvis.demo.run import COLLECTION, PAGE, PHOTOGRAPH_COLLECTION, run_demo
     from lingvis.demo.server import CheckError
     from lingvis.evaluation.report.table import print_report
 
@@ -49,28 +49,40 @@ def demo(
     if json:
         print_json(report.as_json())
     else:
+        photographs, scenes = report.photographs["pictures"], report.collection["pictures"]
+        print_line(
+            f"queries to {photographs} photographs in the languages of lingvis-base, with rank, score and file of the"
+        )
+        print_line("best results (the search uses only the pictures)")
+        _print_queries(report.photographs["queries"], captions=False)
+        print_line("")
         print_report(report.evaluation)
         print_line(f"page of results: {out / PAGE}")
-        _print_queries(report)
+        print_line("")
+        print_line(
+            f"queries to {scenes} scenes that the model was not trained on, with rank, score, picture and caption of"
+        )
+        print_line("the best results (the search uses only the pictures)")
+        _print_queries(report.questions, captions=True)
     if serve:
         from lingvis.serve.run import serve as show
 
-        show(Collection.open(out / COLLECTION), port=_port())
+        print_line("")
+        print_line(f"the scenes have a page too: lingvis serve {out / COLLECTION}")
+        show(Collection.open(out / PHOTOGRAPH_COLLECTION), port=_port(), open_browser=True)
     elif not json:
         print_line("")
         print_line(f"checked through a server: {', '.join(report.checked)}")
 
 
-def _print_queries(report: DemoReport) -> None:
-    print_line("")
-    print_line(f"queries to {report.collection['pictures']} scenes that the model was not trained on, with")
-    print_line("rank, score, picture and caption of the best results (the search uses only the pictures)")
-    for query in report.questions:
+def _print_queries(queries: Sequence[Mapping[str, Any]], *, captions: bool) -> None:
+    for query in queries:
         lang, detected = query["lang"], query["detected"]
         print_line("")
         print_line(f"{lang}  {query['text']}" + (f"  (detected as {detected})" if detected != lang else ""))
         for hit in query["hits"]:
-            print_line(f"  {hit['rank']}  {hit['score']:.4f}  {hit['path']}  {hit['caption']}")
+            line = f"  {hit['rank']}  {hit['score']:.4f}  {hit['path']}"
+            print_line(f"{line}  {hit['caption']}" if captions else line)
 
 
 def _port() -> int:

@@ -10,6 +10,7 @@ from lingvis.arrays import Floats
 from lingvis.collection.query.query import Query
 from lingvis.collection.query.vectors import QueryVectors
 from lingvis.collection.stores.records import Hit, check_page, page_of
+from lingvis.errors import UserError
 
 Find = Callable[[int, int], list[Hit]]  # (k, offset) -> hits in the order of the search
 Thumbnail = Callable[[str], bytes | None]  # by the id of a picture
@@ -28,6 +29,15 @@ class RerankContext:
     vectors: QueryVectors
     thumbnail: Thumbnail
     embeddings: Callable[[Sequence[str]], dict[str, Floats]]
+
+
+def check_plain(query: Query) -> None:
+    """Raise for parts of a query that no re-ranker compares."""
+    if query.without or query.like is not None:
+        part = "`without` (or a word with a minus)" if query.without else "`like`"
+        raise UserError(
+            f"re-ranking, by a second model or by learned consistency, does not support {part}; leave one of them out"
+        )
 
 
 class Reranker(ABC):

@@ -7,7 +7,19 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from lingvis.arrays import Floats
-from lingvis.collection.stores.records import Filter, Header, Hit, Item, PictureInfo, Statistics, StoredFile
+from lingvis.collection.stores.albums import AlbumStore
+from lingvis.collection.stores.records import (
+    Filter,
+    FolderCount,
+    Header,
+    Hit,
+    Item,
+    MonthCount,
+    PictureInfo,
+    PlaceCount,
+    Statistics,
+    StoredFile,
+)
 from lingvis.errors import UserError
 
 
@@ -23,6 +35,9 @@ class Store(Protocol):
 
     @property
     def header(self) -> Header: ...
+
+    @property
+    def albums(self) -> AlbumStore: ...
 
     def replace_header(self, header: Header) -> None:
         """Store another header; the rows stay."""
@@ -56,6 +71,14 @@ class Store(Protocol):
         """Return the record of one picture; None if there is no such picture."""
         ...
 
+    def infos(self, ids: Sequence[str]) -> list[PictureInfo]:
+        """Return the records of the existing pictures with these ids, in any order."""
+        ...
+
+    def having(self, hashes: Sequence[str]) -> list[PictureInfo]:
+        """Return the records of the pictures with these contents, in any order."""
+        ...
+
     def thumbnail(self, id: str) -> bytes | None:
         """Return the JPEG thumbnail of one picture; None if there is no such picture."""
         ...
@@ -64,6 +87,22 @@ class Store(Protocol):
         self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False
     ) -> list[list[Hit]]:
         """Return the best rows per query, float32 [queries, dim]: by picture, or with `captions` by caption."""
+        ...
+
+    def browse(self, *, k: int, offset: int = 0, where: Filter) -> list[PictureInfo]:
+        """Return the newest rows after the first `offset`; those of one date are ordered by path."""
+        ...
+
+    def timeline(self, where: Filter) -> list[MonthCount]:
+        """Return the months that have pictures, the latest first."""
+        ...
+
+    def folders(self, where: Filter) -> list[FolderCount]:
+        """Return the folders that have pictures themselves, ordered by path."""
+        ...
+
+    def places(self, where: Filter, *, step: float) -> list[PlaceCount]:
+        """Return the squares of `step` degrees that have pictures, those with most pictures first."""
         ...
 
     def count(self) -> int:

@@ -9,6 +9,7 @@ from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.postgres.address import is_postgres, parse
 from lingvis.collection.stores.records import Header
 from lingvis.errors import UserError
+from lingvis.extras import report_missing
 
 if TYPE_CHECKING:
     from lingvis.collection.stores.lance.store import LanceStore
@@ -24,7 +25,8 @@ def store_exists(address: str) -> bool:
     """Return whether there is a collection at the address."""
     if is_postgres(address):
         return _postgres().exists(parse(address))
-    from lingvis.collection.stores.lance.folder import is_collection
+    with report_missing():
+        from lingvis.collection.stores.lance.folder import is_collection
 
     return is_collection(Path(address))
 
@@ -51,7 +53,8 @@ def create_store(
 
 
 def _lance() -> type[LanceStore]:
-    from lingvis.collection.stores.lance.store import LanceStore
+    with report_missing():
+        from lingvis.collection.stores.lance.store import LanceStore
 
     return LanceStore
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PositiveInt
 
 from lingvis.arrays import Floats
+from lingvis.collection.areas import parse_area
+from lingvis.collection.filter_values import parse_end, parse_format, parse_size, parse_start, parsed
 from lingvis.errors import UserError
+from lingvis.relevance.calibration import Confidence
 
 FORMAT = 1
 # Stored names: the columns of captions and their embeddings, and the caption in JSON. They date from when a caption was
@@ -55,7 +60,8 @@ class PictureInfo:
 
     path: absolute, without symbolic links; hash: SHA-256 of the file; size: bytes; width, height: of the upright
     picture; format: Pillow's name in lower case; date: when the picture was taken or, if unknown, when the file was
-    changed, in local time; caption: the text beside the picture; lang: its language.
+    changed, in local time; caption: the text beside the picture; lang: its language; camera, latitude, longitude: as
+    the camera wrote them, None in rows of earlier versions; signature: see `lingvis.data.signature`.
     """
 
     id: str
@@ -69,11 +75,16 @@ class PictureInfo:
     date: datetime
     caption: str | None = None
     lang: str | None = None
+    camera: str | None = None
+    latitude: float | None = None
+    longitude: float | None = None
+    signature: bytes | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return a flat dictionary for the command line and the HTTP API."""
         fields = {COLUMN_OF.get(name, name): value for name, value in asdict(self).items()}
-        return {**fields, "date": self.date.isoformat()}
+        mark = base64.b64encode(self.signature).decode() if self.signature is not None else None
+        return {**fields, "date": self.date.isoformat(), "signature": mark}
 
 
 def _columns(record: type[StoredFile] | type[PictureInfo]) -> list[str]:
@@ -82,6 +93,8 @@ def _columns(record: type[StoredFile] | type[PictureInfo]) -> list[str]:
 
 FILE_COLUMNS = _columns(StoredFile)  # in the order of the fields
 INFO_COLUMNS = _columns(PictureInfo)
+# Tables of earlier versions lack these; their values are then None, and the next writer adds the columns.
+LATER_COLUMNS = ("camera", "latitude", "longitude", "signature")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +111,10 @@ class Item:
 class Filter:
     """Which pictures a search may return; None allows all.
 
-    folder: at any depth below it; after and before: dates, both included; sizes in bytes, both included.
+    folder: at any depth below it; a relative name is below the working directory or, if there is no such folder, a folder
+    of this name anywhere. after and before: dates, both included; sizes in bytes, both included; format: jpg is jpeg, heic
+    is heif; album: the name of an album of the collection; hashes: of the contents of the pictures, by which a collection
+    replaces the album; area: degrees (south, west, north, east), all included. `parse` takes all these as text.
     """
 
     folder: str | None = None
@@ -107,15 +123,50 @@ class Filter:
     min_size: int | None = None
     max_size: int | None = None
     format: str | None = None
+    album: str | None = None
+    hashes: frozenset[str] | None = None
+    area: tuple[float, float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "format", parsed("format", self.format, parse_format))
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        folder: str | Path | None = None,
+        after: str | date | None = None,
+        before: str | date | None = None,
+        min_size: str | int | None = None,
+        max_size: str | int | None = None,
+        format: str | None = None,
+        album: str | None = None,
+        area: str | None = None,
+    ) -> Filter:
+        """Return a filter from values as people write them: dates such as 2024-05-01, sizes such as 2MB."""
+        return cls(
+            folder=str(folder) if folder is not None else None,
+            after=parsed("after", after, parse_start),
+            before=parsed("before", before, parse_end),
+            min_size=parsed("min_size", min_size, parse_size),
+            max_size=parsed("max_size", max_size, parse_size),
+            format=format,
+            album=album,
+            area=parsed("area", area, parse_area),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result; rank: from 1, over all pages; score: the cosine, or the score of a re-ranker."""
+    """One result; rank: from 1, over all pages; score: the cosine, or the score of a re-ranker.
+
+    confidence: that the picture is right, for queries by words, if the model is calibrated.
+    """
 
     rank: int
     score: float
     info: PictureInfo
+    confidence: Confidence | None = None
 
     @property
     def id(self) -> str:
@@ -130,7 +181,8 @@ class Hit:
     def to_json(self) -> dict[str, Any]:
         """Return a flat dictionary; rank, score and path come first."""
         fields = self.info.to_json()
-        return {"rank": self.rank, "score": round(self.score, 6), "path": fields.pop("path"), **fields}
+        first = {"rank": self.rank, "score": round(self.score, 6), "path": fields.pop("path")}
+        return {**first, "confidence": self.confidence, **fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +195,35 @@ class Statistics:
     formats: dict[str, int]
     first: datetime | None
     last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MonthCount:
+    """The pictures of a month; month: such as 2024-05."""
+
+    month: str
+    pictures: int
+
+
+@dataclass(frozen=True, slots=True)
+class FolderCount:
+    """The pictures of a folder itself, without those of folders in it."""
+
+    folder: str
+    pictures: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCount:
+    """The pictures of a part of the map; latitude, longitude: their mean; id: of one of them."""
+
+    latitude: float
+    longitude: float
+    pictures: int
+    id: str
+
+
+MOST_PLACES = 2000  # parts of the map that are returned, those with most pictures first
 
 
 def ranked(scores: Sequence[float], infos: Sequence[PictureInfo]) -> list[Hit]:

@@ -11,7 +11,7 @@ from lingvis.collection.query.language import LanguageDetector
 from lingvis.collection.stores.records import Item
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.data.images import read_real_file
-from lingvis.model.embedder import Embedder
+from lingvis.model.encoder import Encoder
 
 CHARACTERS = 2000  # of a caption to keep
 BYTES = 64 * 1024  # of its file to read
@@ -20,7 +20,7 @@ BYTES = 64 * 1024  # of its file to read
 class CaptionReader:
     """Reads captions and encodes them with the model's text side."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Encoder) -> None:
         self._embedder = embedder
         self._detector: LanguageDetector | None = None
 

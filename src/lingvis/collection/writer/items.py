@@ -23,7 +23,11 @@ def new_item(file: ScannedFile, picture: EncodedPicture) -> Item:
         width=facts.width,
         height=facts.height,
         format=facts.format,
-        date=facts.taken or datetime.fromtimestamp(file.mtime_ns // 10**9),
+        date=facts.camera.taken or datetime.fromtimestamp(file.mtime_ns // 10**9),
+        camera=facts.camera.camera,
+        latitude=facts.camera.latitude,
+        longitude=facts.camera.longitude,
+        signature=facts.signature,
     )
     return Item(info, picture.embedding, facts.thumbnail)
 

@@ -5,28 +5,29 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.data.images import read_real_file
 from lingvis.data.picture_limits import FILE_BYTES
 from lingvis.features.decoding.content import Decode, DecodeRequest, JpegRequest, ViewRequest, check_file_size
+from lingvis.features.decoding.exif import CameraFacts
 from lingvis.features.pictures import BrokenPicture, DecodedPicture
 from lingvis.features.preprocessing import Preprocessing
 
-THUMBNAIL = JpegRequest(side=320, quality=80)
+THUMBNAIL = JpegRequest(side=320, quality=80, short_side=240)
 
 
 @dataclass(frozen=True, slots=True)
 class PictureFacts:
-    """hash: of the file; taken: the time in the file, if any; thumbnail: a JPEG; the rest as in PictureInfo."""
+    """hash: of the file; camera: what the camera wrote; thumbnail: a JPEG; the rest as in PictureInfo."""
 
     hash: str
     width: int
     height: int
     format: str
-    taken: datetime | None
+    camera: CameraFacts
     thumbnail: bytes
+    signature: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,16 @@ def read_picture(
         return broken
     except OSError as error:
         return UnreadPicture(error.strerror or str(error))
-    assert content.views is not None and content.jpeg is not None  # requested
-    facts = PictureFacts(digest, content.width, content.height, content.format, content.taken, content.jpeg)
+    assert (
+        content.views is not None and content.jpeg is not None and content.signature is not None
+    )  # requested
+    facts = PictureFacts(
+        digest,
+        content.width,
+        content.height,
+        content.format,
+        content.facts,
+        content.jpeg,
+        content.signature,
+    )
     return DecodedFile(facts, content.views)

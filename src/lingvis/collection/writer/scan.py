@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lingvis.collection.writer.skipped import count_skipped
 from lingvis.data.images import HEIC_SUFFIXES
 from lingvis.errors import UserError
 from lingvis.files import NOT_REGULAR
@@ -32,7 +34,7 @@ class FolderScan:
     """files: by real path; unreadable: folders and files that could not be read, with the reason.
 
     empty: roots without anything in them, not even hidden files: maybe the disk is not mounted. skipped_links: links
-    to pictures or folders outside the roots, unless they are followed.
+    to pictures or folders outside the roots, unless they are followed. skipped_types: numbers of other files by suffix.
     """
 
     roots: list[str]
@@ -41,6 +43,7 @@ class FolderScan:
     unreadable: dict[str, str] = field(default_factory=dict)
     empty: list[str] = field(default_factory=list)
     skipped_links: list[str] = field(default_factory=list)
+    skipped_types: Counter[str] = field(default_factory=Counter)
 
     def covers(self, path: str) -> bool:
         """Return whether the scan would have found a file at `path` if there were one."""
@@ -111,7 +114,9 @@ def _visit(
             path = os.path.realpath(entry.path)
         leaves = path != entry.path and not scan.follow_links and not _is_inside(path, scan.roots)
         is_folder = entry.is_dir()
-        if not is_folder and os.path.splitext(entry.name)[1].lower() not in SUFFIXES:
+        suffix = os.path.splitext(entry.name)[1].lower()
+        if not is_folder and suffix not in SUFFIXES:
+            count_skipped(scan.skipped_types, suffix)
             return
         if leaves:
             scan.skipped_links.append(_shown(entry.path))

@@ -35,8 +35,8 @@ IMPORTERS.register("coco", "COCO captions JSON, STAIR, YJ captions, COCO-CN")(co
 IMPORTERS.register("xtd10", "XTD10: 1,000 COCO pictures in ten languages")(xtd10.read)
 IMPORTERS.register("precomp", "VSE++/SCAN/VSE-infinity arrays with captions")(precomp.read)
 IMPORTERS.register("liwe", "LIWE's caps.<lang>.txt beside such arrays")(liwe.read)
-IMPORTERS.register("table", "CSV, TSV or Parquet with image and caption columns")(table.read)
-IMPORTERS.register("sidecar", "a folder of pictures with .txt files beside them")(sidecar.read)
+IMPORTERS.register("csv", "CSV, TSV or Parquet with image and caption columns")(table.read)
+IMPORTERS.register("folder", "a folder of pictures with .txt files beside them")(sidecar.read)
 
 
 def import_dataset(

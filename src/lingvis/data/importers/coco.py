@@ -32,13 +32,14 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
     rows = RowCollector()
     for file in files:
         lang = _language(file, options)
-        captions = _from_lines(source, file) if bare_name(file).endswith(".txt") else _from_json(source, file)
-        for where, image, caption in captions:
+        read_file = _from_lines if bare_name(file).endswith(".txt") else _from_json
+        for where, image, caption in read_file(source, file, rows):
             split = options.split or lists.get(image) or split_within(file.name) or split_within(image)
-            if split is None:
-                raise UserError(f"{file.name} does not state the split of image {image!r}; set split")
-            rows.add(image, split, lang, caption, where=where)
-    return ImportedRows(rows.rows(), notes=rows.notes())
+            with rows.collecting():
+                if split is None:
+                    raise UserError(f"{file.name} does not state the split of image {image!r}; set split")
+                rows.add(image, split, lang, caption, where=where)
+    return rows.imported()
 
 
 def _without_segmented(files: list[Path]) -> list[Path]:
@@ -57,8 +58,8 @@ def _language(file: Path, options: ImportOptions) -> str:
     return lang
 
 
-def _from_json(source: Source, file: Path) -> Iterator[tuple[str, str, str]]:
-    """Place, image and caption of each annotation."""
+def _from_json(source: Source, file: Path, rows: RowCollector) -> Iterator[tuple[str, str, str]]:
+    """Place, image and caption of each annotation; others become problems of `rows`."""
     try:
         value = source.json(file)
         names = {
@@ -66,12 +67,13 @@ def _from_json(source: Source, file: Path) -> Iterator[tuple[str, str, str]]:
             for number, image in enumerate(value["images"], start=1)
         }
         for number, annotation in enumerate(value["annotations"], start=1):
-            if annotation["image_id"] not in names:
-                raise UserError(
-                    f"{file} has a caption for image_id {annotation['image_id']}, which is not among its images; "
-                    "add the image or remove the caption"
-                )
             where = f"{file.name}, annotation {number}"
+            if annotation["image_id"] not in names:
+                rows.problem(
+                    f"{where}: its image_id {annotation['image_id']} is not among the images; add the image or "
+                    "remove the caption"
+                )
+                continue
             yield where, names[annotation["image_id"]], annotation["caption"]
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
@@ -79,14 +81,15 @@ def _from_json(source: Source, file: Path) -> Iterator[tuple[str, str, str]]:
         ) from error
 
 
-def _from_lines(source: Source, file: Path) -> Iterator[tuple[str, str, str]]:
-    """Place, image and caption of each line."""
+def _from_lines(source: Source, file: Path, rows: RowCollector) -> Iterator[tuple[str, str, str]]:
+    """Place, image and caption of each line; others become problems of `rows`."""
     for number, line in enumerate(source.lines(file), start=1):
         if not line:
             continue
         match = CAPTION_LINE.fullmatch(line)
         if match is None:
-            raise UserError(f"{file}, line {number}: expected 'image#number caption', got {line[:40]!r}")
+            rows.problem(f"{file}, line {number}: expected 'image#number caption', got {line[:40]!r}")
+            continue
         yield f"{file.name}, line {number}", _picture(match["image"]), match["caption"]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from lingvis.data.importers.contract import FeatureArrays, ImportedRows
 from lingvis.data.importers.source import language_code, plain_text
 from lingvis.data.rows import Row, Split, row_problems
 from lingvis.errors import UserError
@@ -31,7 +33,20 @@ class RowCollector:
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
+        self._problems: list[str] = []
         self.empty = 0
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Collect an error about one line instead of raising it, so that an import reports all of them."""
+        try:
+            yield
+        except UserError as error:
+            self.problem(str(error))
+
+    def problem(self, sentence: str) -> None:
+        """Add a problem of one line; the sentence names the line."""
+        self._problems.append(sentence)
 
     def add(self, image: str, split: Split | None, lang: str, text: str, *, where: str) -> None:
         """Add one caption; split None: chosen by the image's name; where: the place that errors name."""
@@ -70,8 +85,8 @@ class RowCollector:
             )
         return entry
 
-    def rows(self) -> list[Row]:
-        """The rows of all images that have a caption."""
+    def imported(self, *, features: FeatureArrays | None = None, notes: Sequence[str] = ()) -> ImportedRows:
+        """The rows of all images that have a caption, with all problems; notes: about other data that was left out."""
         rows = []
         for image, entry in self._entries.items():
             if not entry.captions:
@@ -80,14 +95,17 @@ class RowCollector:
             try:
                 rows.append(Row(image=image, split=entry.split, captions=captions, parallel=entry.parallel))
             except ValidationError as error:
-                raise UserError(f"{entry.where}: {'; '.join(row_problems(error))}") from error
-        if not rows:
+                self.problem(f"{entry.where}: {'; '.join(row_problems(error))}")
+        if not rows and not self._problems:
             raise UserError("the source has no captions; check that it is the right file or folder")
-        return rows
-
-    def notes(self) -> list[str]:
-        """Notes about skipped captions."""
-        return [f"empty captions left out: {self.empty}"] if self.empty else []
+        skipped = [f"empty captions left out: {self.empty}"] if self.empty else []
+        return ImportedRows(
+            rows,
+            features,
+            notes=[*notes, *skipped],
+            problems=self._problems,
+            places={image: entry.where for image, entry in self._entries.items()},
+        )
 
 
 def _tidy(text: str, where: str) -> str:

@@ -47,11 +47,16 @@ class FeatureArrays:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRows:
-    """Rows read from a source; features: its vectors, if any; notes: about data that was left out."""
+    """Rows read from a source; features: its vectors, if any; notes: about data that was left out.
+
+    problems: of single lines and captions, one sentence each. places: where each image is named first.
+    """
 
     rows: list[Row]
     features: FeatureArrays | None = None
     notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    places: dict[str, str] = field(default_factory=dict)
 
 
 Importer = Callable[[Source, ImportOptions], ImportedRows]

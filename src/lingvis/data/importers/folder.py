@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lingvis.data.dataset import CAPTION_FILES, Dataset, captions_file, read_rows, write_rows
+from lingvis.data.dataset import CAPTION_FILES, Dataset, captions_file, list_problems, read_rows, write_rows
 from lingvis.data.importers.contract import ImportedRows, Importer, ImportOptions, WriteFeatures
 from lingvis.data.importers.pictures import find_pictures, place_file, place_tree
 from lingvis.data.importers.source import Source, plain_text
@@ -21,6 +21,7 @@ from lingvis.untrusted import read_json
 RECORD = "import.json"
 OWN = (*CAPTION_FILES, RECORD, "images", "features")  # written by an import; other files are the user's
 FEATURES = "precomp"
+FORMER_NAMES = {"table": "csv", "sidecar": "folder"}  # of formats, in the records of earlier imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ def write_import(
     imported = read(opened, options)
     if imported.features is not None and write_features is None:
         raise ValueError(f"the format {name!r} contains features: pass write_features")
-    pictures = _pictures(imported, opened, options)
+    pictures, problems = _pictures(imported, opened, options)
+    report_problems(source, [*imported.problems, *problems])
     record = {
         "format": name,
         "source": _recordable(source),
@@ -78,6 +80,17 @@ def write_import(
     return ImportResult(dataclasses.replace(dataset, path=target), True, imported.notes)
 
 
+def report_problems(source: Path, problems: list[str]) -> None:
+    """Raise for all problems at once; a single one is the message itself."""
+    if len(problems) == 1:
+        raise UserError(problems[0])
+    if problems:
+        raise UserError(
+            f"{source} has {len(problems)} problems; nothing was written, fix them and import again:",
+            list_problems(problems),
+        )
+
+
 def _check_places(source: Path, target: Path, images: Path | None) -> None:
     """Raise if source and target contain one another: replacing the target would delete the source."""
     if target.exists() and not target.is_dir():
@@ -92,13 +105,14 @@ def _recordable(path: Path) -> str:
     return plain_text(str(path.resolve()), "path", "the import")
 
 
-def _pictures(imported: ImportedRows, source: Source, options: ImportOptions) -> dict[str, Path]:
+def _pictures(
+    imported: ImportedRows, source: Source, options: ImportOptions
+) -> tuple[dict[str, Path], list[str]]:
     if imported.features is not None and options.images is None:
-        return {}
-    folder = options.images or source.folder
+        return {}, []
     return find_pictures(
-        (row.image for row in imported.rows),
-        folder,
+        {row.image: imported.places[row.image] for row in imported.rows},
+        options.images or source.folder,
         given=options.images is not None,
         follow_links=options.follow_links,
     )
@@ -109,7 +123,10 @@ def _read_record(target: Path) -> dict[str, Any] | None:
         value = read_json(target / RECORD)
     except (OSError, ValueError):
         return None
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    name = str(value.get("format"))
+    return {**value, "format": FORMER_NAMES.get(name, name)}
 
 
 def _up_to_date(target: Path, record: dict[str, Any]) -> Dataset | None:

@@ -18,10 +18,11 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
         for number, image in enumerate(source.json(file)["images"], start=1):
             where = f"{file.name}, image {number}"
             parts = (image.get("filepath") or "", image["filename"])
-            name = "/".join(plain_text(part, "filename", where) for part in parts if part != "")
-            split = options.split or split_name(image["split"], where)
-            for sentence in image["sentences"]:
-                rows.add(name, split, options.language or "en", sentence["raw"], where=where)
+            with rows.collecting():
+                name = "/".join(plain_text(part, "filename", where) for part in parts if part != "")
+                split = options.split or split_name(image["split"], where)
+                for sentence in image["sentences"]:
+                    rows.add(name, split, options.language or "en", sentence["raw"], where=where)
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{file} is not a Karpathy file, which looks like {SHAPE}; got {error!r}") from error
-    return ImportedRows(rows.rows(), notes=rows.notes())
+    return rows.imported()

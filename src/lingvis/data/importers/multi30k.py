@@ -31,7 +31,7 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
         for name in _sets_to_read({match["set"] for match in files.values()}, source.path):
             chosen = {file: match for file, match in files.items() if match["set"] == name}
             _read_set(source, rows, name, chosen, options)
-    return ImportedRows(rows.rows(), notes=rows.notes())
+    return rows.imported()
 
 
 def _task_folders(path: Path) -> list[Path]:
@@ -77,13 +77,14 @@ def _read_set(
     for number, image in enumerate(images):
         where = f"{name}, line {number + 1}"
         translations: dict[str, str] = {}
-        for file, match in files.items():
-            if match["number"]:
-                rows.add(image, split, match["lang"], columns[file][number], where=where)
-            else:
-                translations[match["lang"]] = columns[file][number]
-        if translations:
-            rows.add_parallel(image, split, translations, where=where)
+        with rows.collecting():
+            for file, match in files.items():
+                if match["number"]:
+                    rows.add(image, split, match["lang"], columns[file][number], where=where)
+                else:
+                    translations[match["lang"]] = columns[file][number]
+            if translations:
+                rows.add_parallel(image, split, translations, where=where)
 
 
 def _image_list(folder: Path, name: str) -> Path:

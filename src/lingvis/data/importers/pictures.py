@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 from lingvis.data.importers.source import LinkGuard
@@ -21,49 +21,64 @@ def list_pictures(folder: Path) -> list[Path]:
 
 
 def find_pictures(
-    names: Iterable[str], folder: Path, *, given: bool, follow_links: bool = False
-) -> dict[str, Path]:
-    """Name -> real path of the picture file; raises for links that lead out of the folder, unless `follow_links`.
+    places: Mapping[str, str], folder: Path, *, given: bool, follow_links: bool = False
+) -> tuple[dict[str, Path], list[str]]:
+    """Name -> real path of the picture file, and all problems: missing pictures, and links that lead out of the folder.
 
-    A name is a path below `folder` or `folder`/images. If the user named the folder (`given`), a file of that name
-    in any subfolder counts too, as long as there is only one.
+    places: the names, and where each comes from. A name is a path below `folder` or `folder`/images. If the user named
+    the folder (`given`), a file of that name in any subfolder counts too, as long as there is only one.
     """
     if not folder.is_dir():
-        raise UserError(f"no folder of pictures at {folder}; set images to the folder of the pictures")
+        return {}, [f"no folder of pictures at {folder}; set images to the folder of the pictures"]
     files: dict[str, Path] = {}
     missing: list[str] = []
-    for name in names:
+    problems: list[str] = []
+    for name in places:
         place = next((path for path in (folder / name, folder / "images" / name) if path.is_file()), None)
         if place is None:
             missing.append(name)
         else:
             files[name] = place
     if missing and given:
-        files |= _anywhere_below(folder, missing)
-        missing = [name for name in missing if name not in files]
-    if missing:
-        shown = ", ".join(missing[:NAMED_IN_ERRORS]) + (", ..." if len(missing) > NAMED_IN_ERRORS else "")
-        advice = "add them or remove their captions" if given else "set images to the folder of the pictures"
-        raise UserError(
-            f"{len(missing)} of {len(missing) + len(files)} pictures are not below {folder} ({shown}); {advice}"
-        )
+        elsewhere, problems = _anywhere_below(folder, missing)
+        files |= elsewhere
+        missing = [name for name in missing if name not in elsewhere]
+    problems += _missing(missing, places, folder, given=given)
     guard = LinkGuard(folder, follow_links=follow_links)
-    return {name: guard.real(file) for name, file in files.items()}
+    real: dict[str, Path] = {}
+    for name, file in files.items():
+        try:
+            real[name] = guard.real(file)
+        except UserError as error:
+            problems.append(str(error))
+    return real, problems
 
 
-def _anywhere_below(folder: Path, names: list[str]) -> dict[str, Path]:
-    places: dict[str, list[Path]] = {}
+def _missing(missing: list[str], places: Mapping[str, str], folder: Path, *, given: bool) -> list[str]:
+    """A problem per missing picture; one for all if none is there, since then the folder is wrong."""
+    advice = "add it or remove its captions" if given else "set images to the folder of the pictures"
+    if len(missing) < len(places):
+        return [f"{places[name]}: picture {name} is not below {folder}; {advice}" for name in missing]
+    shown = ", ".join(missing[:NAMED_IN_ERRORS]) + (", ..." if len(missing) > NAMED_IN_ERRORS else "")
+    advice = "name the right folder in images" if given else advice
+    return [f"none of the {len(missing)} pictures is below {folder} ({shown}); {advice}"] if missing else []
+
+
+def _anywhere_below(folder: Path, names: list[str]) -> tuple[dict[str, Path], list[str]]:
+    """The only file of each name in any subfolder, and a problem per name with several; they count as found."""
+    named: dict[str, list[Path]] = {}
     for file in list_pictures(folder):
-        places.setdefault(file.name, []).append(file)
+        named.setdefault(file.name, []).append(file)
     files: dict[str, Path] = {}
+    problems: list[str] = []
     for name in names:
-        candidates = places.get(name.rsplit("/", 1)[-1], [])
+        candidates = named.get(name.rsplit("/", 1)[-1], [])
         if len(candidates) > 1:
             both = " and ".join(file.relative_to(folder).as_posix() for file in candidates[:2])
-            raise UserError(f"picture {name} is below {folder} as {both}; keep one of them")
+            problems.append(f"picture {name} is below {folder} as {both}; keep one of them")
         if candidates:
             files[name] = candidates[0]
-    return files
+    return files, problems
 
 
 def place_file(file: Path, target: Path) -> None:

@@ -67,8 +67,9 @@ def join(
             owners = _image_of_caption(len(lines), image_of_row, len(names), files[lang], prefix)
             for number, (text, owner) in enumerate(zip(lines, owners, strict=True), start=1):
                 where = f"{files[lang].name}, line {number}"
-                rows.add(names[owner], split, lang, text, where=where)
-    return ImportedRows(rows.rows(), features, notes + rows.notes())
+                with rows.collecting():
+                    rows.add(names[owner], split, lang, text, where=where)
+    return rows.imported(features=features, notes=notes)
 
 
 def _array(source: Source, file: Path, features: FeatureArrays) -> Array:

@@ -16,7 +16,7 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
     """Rows with one caption per non-empty line; the split is options.split or chosen by the picture's name, 80/10/10."""
     if source.path.is_file():
         raise UserError(
-            f"{source.path} is a file; sidecar needs a folder of pictures with .txt files beside them"
+            f"{source.path} is a file; folder needs a folder of pictures with .txt files beside them"
         )
     base = options.images or source.path
     pictures: dict[str, list[str]] = {}
@@ -24,26 +24,28 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
         name = file.relative_to(base).as_posix()
         pictures.setdefault(name[: -len(file.suffix)], []).append(name)
     rows, without_picture, described = RowCollector(), [], set()
+    stems = set(pictures)
     for file in sorted(source.path.rglob("*.txt")):
-        stem, lang = _stem_and_language(file.relative_to(source.path), set(pictures), options)
+        stem, lang = _stem_and_language(file.relative_to(source.path), stems, options)
         if stem is None:
             without_picture.append(file.name)
             continue
-        name = _only(pictures[stem], file)
-        if lang is None:
-            raise UserError(
-                f"{file} does not state its language; set language, or rename the file to {file.stem}.en.txt"
-            )
-        described.add(name)
-        for number, line in enumerate(source.lines(file), start=1):
-            if line:
-                rows.add(name, options.split, lang, line, where=f"{file}, line {number}")
+        with rows.collecting():
+            name = _only(pictures[stem], file)
+            described.add(name)
+            if lang is None:
+                raise UserError(
+                    f"{file} does not state its language; set language, or rename the file to {file.stem}.en.txt"
+                )
+            for number, line in enumerate(source.lines(file), start=1):
+                if line:
+                    rows.add(name, options.split, lang, line, where=f"{file}, line {number}")
     without_caption = sum(map(len, pictures.values())) - len(described)
     notes = [f"pictures without captions left out: {without_caption}"] if without_caption else []
     if without_picture:
         first = printable(without_picture[0])
         notes.append(f"text files without a picture left out: {len(without_picture)}, {first} first")
-    return ImportedRows(rows.rows(), notes=notes)
+    return rows.imported(notes=notes)
 
 
 def _stem_and_language(

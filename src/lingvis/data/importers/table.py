@@ -26,27 +26,33 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
     """
     file = source.one_file("*.csv", "*.tsv", "*.parquet")
     rows = RowCollector()
-    for where, record in _records(source, file):
-        image = str(record["image"] or "").strip()
-        if not image:
-            raise UserError(f"{where}: the image is empty; name a picture")
-        split = options.split or (split_name(str(record["split"]), where) if record.get("split") else None)
-        for lang, text in _captions(record, options, where):
-            rows.add(image, split, lang, text, where=where)
-    return ImportedRows(rows.rows(), notes=rows.notes())
+    for where, record in _records(source, file, rows):
+        with rows.collecting():
+            _add(rows, record, options, where)
+    return rows.imported()
 
 
-def _records(source: Source, file: Path) -> Iterator[tuple[str, Record]]:
+def _add(rows: RowCollector, record: Record, options: ImportOptions, where: str) -> None:
+    image = str(record["image"] or "").strip()
+    if not image:
+        raise UserError(f"{where}: the image is empty; name a picture")
+    split = options.split or (split_name(str(record["split"]), where) if record.get("split") else None)
+    for lang, text in _captions(record, options, where):
+        rows.add(image, split, lang, text, where=where)
+
+
+def _records(source: Source, file: Path, rows: RowCollector) -> Iterator[tuple[str, Record]]:
+    """Place and cells of each line; lines that cannot be read become problems of `rows`."""
     suffix = Path(bare_name(file)).suffix.lower()
     if suffix == ".parquet":
         yield from _parquet(source, file)
     elif suffix in DELIMITERS:
-        yield from _delimited(source.text(file), file, DELIMITERS[suffix])
+        yield from _delimited(source.text(file), file, DELIMITERS[suffix], rows)
     else:
         raise UserError(f"{file} is not a table; allowed are {choices([*DELIMITERS, '.parquet'])}")
 
 
-def _delimited(text: str, file: Path, delimiter: str) -> Iterator[tuple[str, Record]]:
+def _delimited(text: str, file: Path, delimiter: str, rows: RowCollector) -> Iterator[tuple[str, Record]]:
     header = text.partition("\n")[0]
     if delimiter == "," and ";" in header and "," not in header:
         delimiter = ";"  # spreadsheets write it in countries with decimal commas
@@ -57,15 +63,13 @@ def _delimited(text: str, file: Path, delimiter: str) -> Iterator[tuple[str, Rec
         for cells in reader:
             where = f"{file.name}, line {reader.line_num}"
             if len(cells) > len(columns):
-                raise UserError(
+                rows.problem(
                     f"{where}: {len(cells)} cells for {len(columns)} columns; quote cells with {delimiter!r}"
                 )
-            if cells:
+            elif cells:
                 yield where, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
     except csv.Error as error:
-        raise UserError(
-            f"{file.name}, line {reader.line_num}: {error}; is the delimiter {delimiter!r}?"
-        ) from error
+        rows.problem(f"{file.name}, line {reader.line_num}: {error}; is the delimiter {delimiter!r}?")
 
 
 def _parquet(source: Source, file: Path) -> Iterator[tuple[str, Record]]:

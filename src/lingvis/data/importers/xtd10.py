@@ -34,7 +34,8 @@ def read(source: Source, options: ImportOptions) -> ImportedRows:
         translations = {
             lang: lines[number] for lang, lines in sentences.items() if lang not in WRITTEN_FROM_PICTURE
         }
-        rows.add_parallel(name, split, translations, where=where)
-        for lang in sentences.keys() & WRITTEN_FROM_PICTURE:
-            rows.add(name, split, lang, sentences[lang][number], where=where)
-    return ImportedRows(rows.rows(), notes=rows.notes())
+        with rows.collecting():
+            rows.add_parallel(name, split, translations, where=where)
+            for lang in sentences.keys() & WRITTEN_FROM_PICTURE:
+                rows.add(name, split, lang, sentences[lang][number], where=where)
+    return rows.imported()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +13,9 @@ from safetensors.numpy import save_file
 from lingvis.arrays import Floats
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
-from lingvis.model.folder import WEIGHTS
+from lingvis.model.folder import CONSISTENCY, weights_checksum
 from lingvis.untrusted import check_regular, parse_json
 
-FILE = "consistency.safetensors"  # beside the model it was fitted for
 UNITS = 32
 PAIRS_AT_ONCE = 16_384  # the hidden layer of these pairs, 2 MB, stays in the cache
 
@@ -58,21 +56,21 @@ class LearnedConsistency:
 
     def save(self, folder: Path) -> Path:
         """Write the weights beside a model, with the languages in order and the checksum of the model."""
-        with atomic_file(folder / FILE) as temporary:
+        with atomic_file(folder / CONSISTENCY) as temporary:
             weights = {"hidden": np.ascontiguousarray(self.hidden), "out": np.ascontiguousarray(self.out)}
-            metadata = {"languages": json.dumps(self.languages), "model": _checksum(folder)}
+            metadata = {"languages": json.dumps(self.languages), "model": weights_checksum(folder)}
             save_file(weights, temporary, metadata=metadata)
-        return folder / FILE
+        return folder / CONSISTENCY
 
     @classmethod
     def load(cls, folder: Path) -> LearnedConsistency:
         """Read the file that `save` wrote; raises if it was fitted for another model."""
-        file = folder / FILE
+        file = folder / CONSISTENCY
         command = (
             f"lingvis evaluate {folder} DATASET --protocol parallel --consistency learned --save-consistency"
         )
         if not file.is_file():
-            raise UserError(f"{folder} has no {FILE}; make it with: {command}")
+            raise UserError(f"{folder} has no {CONSISTENCY}; make it with: {command}")
         try:
             check_regular(file)
             with safe_open(file, framework="numpy") as opened:
@@ -82,14 +80,8 @@ class LearnedConsistency:
                 )
         except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
             raise UserError(f"{file} is damaged ({error}); make it again with: {command}") from error
-        if metadata.get("model") != _checksum(folder):
+        if metadata.get("model") != weights_checksum(folder):
             raise UserError(
                 f"{file} was fitted for another model, not the one in its folder; fit it again with: {command}"
             )
         return stored
-
-
-def _checksum(folder: Path) -> str:
-    """SHA-256 of the model's weights, or of an empty string without weights."""
-    weights = folder / WEIGHTS
-    return hashlib.sha256(weights.read_bytes() if weights.is_file() else b"").hexdigest()

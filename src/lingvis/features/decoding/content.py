@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -15,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lingvis.data.images import decode_upright, encode_jpeg, open_image, upright_size
+from lingvis.data.images import decode_upright, encode_jpeg, jpeg_scale, open_image, upright_size
+from lingvis.data.picture_input import PictureInput, picture_bytes
 from lingvis.data.picture_limits import FILE_BYTES, PIXELS
+from lingvis.data.signature import signature
+from lingvis.features.decoding.exif import CameraFacts, read_facts
 from lingvis.features.pictures import (
     REDUCING_GAP,
     BrokenPicture,
@@ -26,13 +26,9 @@ from lingvis.features.pictures import (
     cut_views,
 )
 from lingvis.features.preprocessing import Preprocessing
-from lingvis.files import open_regular
 
 if TYPE_CHECKING:
     from lingvis.data.rows import Box
-
-EXIF_IFD, TAKEN, CHANGED = 0x8769, 0x9003, 0x0132
-EXIF_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +47,11 @@ class ViewRequest:
 
 @dataclass(frozen=True, slots=True)
 class JpegRequest:
-    """A JPEG of at most side x side pixels."""
+    """A JPEG of at most side x side pixels; short_side: a panorama is larger, so that its shorter side has as many."""
 
     side: int
     quality: int
+    short_side: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +70,19 @@ class DecodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class PictureContent:
-    """width, height: upright; format: in lower case; taken: the time in the file, if any; the rest as requested.
+    """width, height: upright; format: in lower case; facts: of the camera; the rest as requested.
 
-    pixels: uint8 [height, width, 3].
+    pixels: uint8 [height, width, 3]; signature: of the picture, with the JPEG.
     """
 
     width: int
     height: int
     format: str
-    taken: datetime | None
+    facts: CameraFacts
     views: DecodedPicture | None = None
     pixels: NDArray[np.uint8] | None = None
     jpeg: bytes | None = None
+    signature: bytes | None = None
 
 
 Decode = Callable[[bytes, DecodeRequest], PictureContent]  # raises BrokenPicture
@@ -100,12 +98,12 @@ def decode_content(data: bytes, request: DecodeRequest) -> PictureContent:
         raise broken_picture(error) from error
 
 
-def decode_file(path: Path, request: DecodeRequest, decode: Decode) -> PictureContent:
-    """Read and decode a file, which may be behind links; raises BrokenPicture."""
+def decode_file(picture: PictureInput, request: DecodeRequest, decode: Decode) -> PictureContent:
+    """Read and decode a picture; a path may be behind links; raises BrokenPicture."""
     try:
-        with open_regular(path) as file:
-            data = file.read(FILE_BYTES + 1)
+        data = picture_bytes(picture)
     except OSError as error:
+        path = Path(picture) if isinstance(picture, str | Path) else None
         raise broken_picture(error, path) from error
     check_file_size(len(data))
     return decode(data, request)
@@ -120,20 +118,24 @@ def check_file_size(size: int) -> None:
 
 
 def _decode(source: BinaryIO, request: DecodeRequest) -> PictureContent:
-    views, scaled, jpeg, pixels = None, None, None, None
+    views, scaled, jpeg, mark, pixels = None, None, None, None, None
     with open_image(source, pixels=request.pixels) as image:
         width, height = upright_size(image)
-        kind, taken = _kind(image), _taken(image)
+        kind, facts = _kind(image), read_facts(image)
         if request.views is not None:
             asked = request.views
             views, pixels = cut_views(image, asked.boxes, asked.preprocessing, crops=asked.crops)
         elif request.longer_side is not None:
             scaled, pixels = _scale(image, width, height, request.longer_side)
         elif request.jpeg is not None:
-            pixels = decode_upright(image, request.jpeg.side / max(image.size))
+            pixels = decode_upright(image, jpeg_scale(image.size, request.jpeg.side, request.jpeg.short_side))
     if request.jpeg is not None and pixels is not None:
-        jpeg = encode_jpeg(pixels, request.jpeg.side, quality=request.jpeg.quality)
-    return PictureContent(width, height, kind, taken, views, scaled, jpeg)
+        asked_jpeg = request.jpeg
+        jpeg = encode_jpeg(
+            pixels, asked_jpeg.side, quality=asked_jpeg.quality, short_side=asked_jpeg.short_side
+        )
+        mark = signature(pixels)
+    return PictureContent(width, height, kind, facts, views, scaled, jpeg, mark)
 
 
 def _scale(image: Image.Image, width: int, height: int, side: int) -> tuple[NDArray[np.uint8], Image.Image]:
@@ -148,12 +150,3 @@ def _kind(image: Image.Image) -> str:
     """Return the format in lower case; of several JPEG pictures in one file (from phones), the first counts."""
     kind = (image.format or "unknown").lower()
     return "jpeg" if kind == "mpo" else kind
-
-
-def _taken(image: Image.Image) -> datetime | None:
-    exif = image.getexif()
-    for value in (exif.get_ifd(EXIF_IFD).get(TAKEN), exif.get(CHANGED)):
-        if isinstance(value, str) and (match := EXIF_DATE.match(value)):
-            with contextlib.suppress(ValueError):  # cameras without a clock write 0000:00:00
-                return datetime(*map(int, match.groups()))  # type: ignore[arg-type]
-    return None

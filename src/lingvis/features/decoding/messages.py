@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lingvis.data import signature
 from lingvis.data.images import FORMATS
 from lingvis.features.decoding.content import DecodeRequest, JpegRequest, PictureContent, ViewRequest
+from lingvis.features.decoding.exif import CameraFacts, camera_name
 from lingvis.features.pictures import BROKEN, BrokenPicture, DecodedPicture
 from lingvis.features.preprocessing import Preprocessing
 
@@ -92,7 +94,7 @@ def request_header(request: DecodeRequest, seconds: float) -> dict[str, Any]:
         "seconds": seconds,
         "pixels": request.pixels,
         "longer_side": request.longer_side,
-        "jpeg": [jpeg.side, jpeg.quality] if jpeg is not None else None,
+        "jpeg": [jpeg.side, jpeg.quality, jpeg.short_side] if jpeg is not None else None,
         "boxes": list(views.boxes) if views is not None else None,
         "crops": views is not None and views.crops,
         "preprocessing": _fields(views.preprocessing) if views is not None else None,
@@ -118,11 +120,15 @@ def content_message(content: PictureContent) -> tuple[dict[str, Any], list[Any]]
         arrays = [content.views.pixels, content.views.boxes, content.views.fractions]
     elif content.pixels is not None:
         arrays = [content.pixels]
+    facts = content.facts
     header = {
         "width": content.width,
         "height": content.height,
         "format": content.format,
-        "taken": content.taken.isoformat() if content.taken is not None else None,
+        "taken": facts.taken.isoformat() if facts.taken is not None else None,
+        "camera": facts.camera,
+        "position": None if facts.latitude is None else [facts.latitude, facts.longitude],
+        "signature": content.signature.hex() if content.signature is not None else None,
         "shape": list(content.pixels.shape) if content.pixels is not None else None,
     }
     parts: list[Any] = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
@@ -151,7 +157,8 @@ def read_content(request: DecodeRequest, header: dict[str, Any], data: bytearray
         kind = header["format"]
         if kind.upper() not in FORMATS:
             raise ValueError(f"format {kind!r}")
-        taken = datetime.fromisoformat(header["taken"]) if header["taken"] is not None else None
+        facts = _facts(header)
+        mark = _signature(header["signature"]) if request.jpeg is not None else None
         arrays, used = [], 0
         for shape, element in _arrays(request, header["shape"]):
             count = math.prod(shape)
@@ -164,7 +171,7 @@ def read_content(request: DecodeRequest, header: dict[str, Any], data: bytearray
         views = DecodedPicture(arrays[0], arrays[1], arrays[2], request.views.preprocessing)
     pixels = arrays[0] if request.longer_side is not None else None
     jpeg = bytes(data[used:]) if request.jpeg is not None else None
-    return PictureContent(width, height, kind, taken, views, pixels, jpeg)
+    return PictureContent(width, height, kind, facts, views, pixels, jpeg, mark)
 
 
 @functools.lru_cache(maxsize=8)
@@ -190,6 +197,22 @@ def _arrays(
     if not (0 < height <= request.longer_side and 0 < width <= request.longer_side and channels == 3):
         raise ValueError(f"shape {sent}")
     return [((height, width, channels), np.dtype(np.uint8))]
+
+
+def _facts(header: dict[str, Any]) -> CameraFacts:
+    taken = datetime.fromisoformat(header["taken"]) if header["taken"] is not None else None
+    latitude, longitude = header["position"] or (None, None)
+    for degrees, largest in ((latitude, 90), (longitude, 180)):
+        if degrees is not None and not -largest <= float(degrees) <= largest:
+            raise ValueError(f"position {degrees!r}")
+    return CameraFacts(taken, camera_name(None, header["camera"]), latitude, longitude)
+
+
+def _signature(text: str) -> bytes:
+    value = bytes.fromhex(text)
+    if len(value) != signature.BYTES:
+        raise ValueError(f"signature of {len(value)} bytes")
+    return value
 
 
 def _size(value: Any) -> int:

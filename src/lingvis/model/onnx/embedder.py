@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from lingvis.arrays import Floats, Ints
-from lingvis.errors import UserError, check_list
+from lingvis.data.picture_input import PictureInput, check_pictures, describe_picture
+from lingvis.errors import UserError
 from lingvis.features.decoding.content import DecodeRequest, ViewRequest, decode_content, decode_file
 from lingvis.features.pictures import BrokenPicture, DecodedPicture
 from lingvis.features.prefetch import prefetch
 from lingvis.features.preprocessing import Preprocessing
+from lingvis.hardware import core_count
 from lingvis.model.folder import (
     ADDED,
     CONFIG,
@@ -22,6 +24,7 @@ from lingvis.model.folder import (
     TEXT_GRAPH,
     AddedConfig,
     ModelConfig,
+    missing_graphs,
     report_damage,
 )
 from lingvis.model.onnx.inputs import pad, text_shapes
@@ -38,7 +41,10 @@ SENTENCES, PICTURES = 256, 32  # per batch
 
 @dataclass(frozen=True, slots=True)
 class TextBranch:
-    """The text side of the model, or of an added language: its tokenizer and its graph."""
+    """The text side of the model, or of an added language: its tokenizer and its graph.
+
+    It computes in one thread: a sentence takes a millisecond, and threads that wait for each other take longer.
+    """
 
     tokenizer: Tokenizer
     graph: Graph
@@ -53,7 +59,7 @@ class TextBranch:
             tokenizer = TOKENIZERS.get(part.name)(**part.options)
         with report_damage(f"the tokenizer in {folder}"):
             tokenizer.load(folder)
-        return cls(tokenizer, Graph(folder / TEXT_GRAPH, text_shapes(tokenizer)))
+        return cls(tokenizer, Graph(folder / TEXT_GRAPH, text_shapes(tokenizer), threads=1))
 
     def encode(self, texts: Sequence[str], langs: Sequence[str]) -> Floats:
         """At least one sentence -> float32 [texts, dim]."""
@@ -72,11 +78,11 @@ class OnnxEmbedder:
 
     inner_product = pooled = True  # every model that can be exported
 
-    def __init__(self, folder: Path, config: ModelConfig) -> None:
+    def __init__(self, folder: Path, config: ModelConfig, *, threads: int) -> None:
         self.name, self.features = folder.resolve().name, config.features
         self.trained, self.added = list(config.languages), list(config.added)
         self.image_fingerprint, self.text_fingerprint = config.image_fingerprint, config.text_fingerprint
-        self._folder = folder
+        self.folder, self._threads = folder, threads
         self._branches = {"": TextBranch.open(folder, config.model.text.tokenizer)}  # "": of the model
         for lang in self.added:
             path = folder / ADDED / lang
@@ -85,24 +91,32 @@ class OnnxEmbedder:
             self._branches[lang] = TextBranch.open(path, part)
 
     @classmethod
-    def load(cls, run: Path | str | None = None) -> OnnxEmbedder:
-        """Load an exported model: its folder, or the name of a model that comes with lingvis."""
+    def load(cls, run: Path | str | None = None, *, threads: int | None = None) -> OnnxEmbedder:
+        """Load an exported model: its folder, or the name of a model that comes with lingvis.
+
+        threads: for pictures, by default one per core.
+        """
         folder = find_model(run)
         config = ModelConfig.read(folder)
-        missing = [name for name in (TEXT_GRAPH, IMAGE_GRAPH) if not (folder / name).is_file()]
+        missing = missing_graphs(folder, config)
         if missing:
             raise UserError(
-                f"{folder} is no exported model ({', '.join(missing)} missing); make one with: lingvis export {folder} OUT"
+                f"{folder} is no exported model ({', '.join(missing)} missing); make one with: lingvis export {folder}"
             )
         with report_damage(str(folder / CONFIG)):
             if config.features.preprocessing is None:
                 raise ValueError("features.preprocessing is missing")
-        return cls(folder, config)
+        return cls(folder, config, threads=threads or core_count())
 
     @property
     def languages(self) -> list[str]:
         """All languages: first the jointly trained, then the added ones."""
         return [*self.trained, *self.added]
+
+    @property
+    def uses_language(self) -> bool:
+        """Whether the language of a sentence matters, so that a wrong one gives another embedding."""
+        return bool(self.added or self._branches[""].tokenizer.vocabulary.languages)
 
     @property
     def dim(self) -> int:
@@ -132,14 +146,17 @@ class OnnxEmbedder:
             emb[rows] = branch.encode([texts[row] for row in rows], [langs[row] for row in rows])
         return emb if dim is None else first_values(emb, dim)
 
-    def encode_images(self, paths: Sequence[Path | str], *, dim: int | None = None) -> Floats:
-        """Picture files -> float32 [pictures, dim]; dim: as for `encode_texts`."""
-        check_list("paths", paths, "picture files")
+    def encode_images(self, pictures: Sequence[PictureInput], *, dim: int | None = None) -> Floats:
+        """Pictures -> float32 [pictures, dim]; dim: as for `encode_texts`.
+
+        pictures: paths, bytes, open files, images of Pillow, or arrays uint8 [height, width, 3].
+        """
+        check_pictures(pictures)
         check_dim(self.name, dim, self.dim)
         parts = [np.zeros((0, self.dim), np.float32)]
         decode = partial(_decode, DecodeRequest(views=ViewRequest(self.preprocessing)))
-        for batch in prefetch(decode, [Path(path) for path in paths], batch_size=PICTURES):
-            parts.append(self.encode_decoded([picture for _, picture in batch]))
+        for batch in prefetch(decode, pictures, batch_size=PICTURES):
+            parts.append(self.encode_decoded([decoded for _, decoded in batch]))
         emb: Floats = np.concatenate(parts)
         return emb if dim is None else first_values(emb, dim)
 
@@ -154,20 +171,21 @@ class OnnxEmbedder:
     def _image(self) -> Graph:
         """The image side, opened at first use."""
         side = self.preprocessing.size
-        graph = Graph(self._folder / IMAGE_GRAPH, {"pixels": (None, side, side, 3)})
+        graph = Graph(self.folder / IMAGE_GRAPH, {"pixels": (None, side, side, 3)}, self._threads)
         if graph.dim != self.dim:
             raise UserError(
-                f"{self._folder / IMAGE_GRAPH} has embeddings of {graph.dim} values, but those of sentences have "
+                f"{self.folder / IMAGE_GRAPH} has embeddings of {graph.dim} values, but those of sentences have "
                 f"{self.dim}; export the model again"
             )
         return graph
 
 
-def _decode(request: DecodeRequest, path: Path) -> DecodedPicture:
+def _decode(request: DecodeRequest, picture: PictureInput) -> DecodedPicture:
     try:
-        views = decode_file(path, request, decode_content).views
+        views = decode_file(picture, request, decode_content).views
     except BrokenPicture as broken:
-        raise UserError(f"picture {path} cannot be used: {broken}; fix it or leave it out") from broken
+        name = describe_picture(picture)
+        raise UserError(f"picture {name} cannot be used: {broken}; fix it or leave it out") from broken
     assert views is not None  # requested
     return views
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from lingvis.errors import UserError
 from lingvis.features.backbones import BackboneInput
 from lingvis.features.encode import PictureEncoder
 from lingvis.files import atomic_file, atomic_folder, write_text
+from lingvis.hardware import core_count
 from lingvis.lock import one_writer
 from lingvis.model.added_language import Branch, write_added_config
 from lingvis.model.card import exported_section
@@ -26,8 +27,10 @@ from lingvis.model.folder import (
     CARD,
     IMAGE_GRAPH,
     TEXT_GRAPH,
+    WEIGHTS,
     ModelConfig,
     check_target,
+    copy_calibration,
     folder_bytes,
     read_card,
 )
@@ -42,6 +45,7 @@ from lingvis.model.onnx.graphs import (
 )
 from lingvis.model.onnx.inputs import text_inputs
 from lingvis.model.onnx.session import load_onnxruntime, open_session
+from lingvis.model.onnx.stored import StoredTensor, read_int8
 from lingvis.pretrained import find_model
 from lingvis.text.tokenizers.base import Tokenizer
 
@@ -77,48 +81,59 @@ class _Side:
     checked: dict[str, Tensor]
 
 
-def export(run: str | Path, out: str | Path, *, force: bool = False) -> Export:
-    """Write the model folder `run` to `out` for onnxruntime, without torch, atomically.
+def export(run: str | Path, out: str | Path | None = None, *, force: bool = False) -> Export:
+    """Write a model for onnxruntime, without torch: a model folder `out`, or graphs beside the weights in `run`.
 
     Both sides become graphs, the backbone included. Weights are stored as int16, or as int8 if the model folder is of
     int8; the computation is in float32. The fingerprints stay: a collection of one model can be searched with the other.
-    force: replace a model folder at `out`.
+    Graphs in `run` refer to its int8 weights instead of repeating them. force: replace a model folder at `out`.
     """
     onnx = _load_onnx()
-    source, target = find_model(run), Path(out)
+    source = find_model(run)
+    target = source if out is None else Path(out)
     config = ModelConfig.read(source)
-    check_target(source, target, force=force)
+    if out is not None:
+        check_target(source, target, force=force)
     embedder = Embedder.load(source, device="cpu")
     _check_exportable(embedder, config)
-    write = partial(_write_graph, onnx, embedder)
-    image, text = write(_image_side(embedder)), write(_text_side(embedder))
-    added = {lang: write(_added_side(embedder, lang)) for lang in embedder.added}
-    with one_writer(target), atomic_folder(target) as folder:
-        check_target(source, target, force=force)  # again: another process may have made it meanwhile
-        _write(folder / IMAGE_GRAPH, image)
-        _write(folder / TEXT_GRAPH, text)
-        embedder.tokenizer.save(folder)
-        for lang, graph in added.items():
-            branch_folder = folder / ADDED / lang
-            branch_folder.mkdir(parents=True)
-            _write(branch_folder / TEXT_GRAPH, graph)
-            embedder.added[lang].tokenizer.save(branch_folder)
-            write_added_config(folder, embedder.added[lang].config)
-        name, base = target.resolve().name, source.resolve().name
-        write_text(folder / CARD, read_card(source) + exported_section(base=base))
-        fingerprints = {
+    write = partial(_write_graph, onnx, embedder, read_int8(source / WEIGHTS))
+    beside = out is None
+    graphs = {
+        Path(IMAGE_GRAPH): write(_image_side(embedder), beside_weights=beside),
+        Path(TEXT_GRAPH): write(_text_side(embedder), beside_weights=beside),
+    }
+    for lang in embedder.added:  # in a folder below, from which a graph may not refer to the weights
+        graphs[Path(ADDED, lang, TEXT_GRAPH)] = write(_added_side(embedder, lang), beside_weights=False)
+    config = config.model_copy(
+        update={
             "image_fingerprint": embedder.image_fingerprint,
             "text_fingerprint": embedder.text_fingerprint,
         }
-        config.model_copy(update={"name": name, **fingerprints}).write(folder)
-        return Export(
-            model=name,
-            base=base,
-            text=len(text) + sum(map(len, added.values())),
-            image=len(image),
-            folder=folder_bytes(folder),
-            image_fingerprint=embedder.image_fingerprint,
-        )
+    )
+    if out is None:
+        with one_writer(source):
+            _write_graphs(source, graphs)
+            config.write(source)  # last: without it, the graphs are not used
+    else:
+        with one_writer(target), atomic_folder(target) as folder:
+            check_target(source, target, force=force)  # again: another process may have made it meanwhile
+            _write_graphs(folder, graphs)
+            embedder.tokenizer.save(folder)
+            copy_calibration(source, folder)
+            for lang, language in embedder.added.items():
+                language.tokenizer.save(folder / ADDED / lang)
+                write_added_config(folder, language.config)
+            section = exported_section(base=source.resolve().name)
+            write_text(folder / CARD, read_card(source) + section)
+            config.model_copy(update={"name": target.resolve().name}).write(folder)
+    return Export(
+        model=target.resolve().name,
+        base=source.resolve().name,
+        text=sum(len(graph) for file, graph in graphs.items() if file.name == TEXT_GRAPH),
+        image=len(graphs[Path(IMAGE_GRAPH)]),
+        folder=folder_bytes(target),
+        image_fingerprint=embedder.image_fingerprint,
+    )
 
 
 def _check_exportable(embedder: Embedder, config: ModelConfig) -> None:
@@ -193,18 +208,23 @@ def _sentences(graph: TextGraph, tokenizer: Tokenizer, lang: str) -> _Side:
     return _Side("text", graph, {name: dynamic[name] for name in recorded}, recorded, checked)
 
 
-def _write_graph(onnx: Any, embedder: Embedder, side: _Side) -> bytes:
-    """The graph of a side with smaller weights; raises if it does not compute the same as torch."""
-    from lingvis.model.onnx.weights import reduce_weights  # needs onnx
+def _write_graph(
+    onnx: Any, embedder: Embedder, stored: Sequence[StoredTensor], side: _Side, *, beside_weights: bool
+) -> bytes:
+    """The graph of a side with smaller weights; raises if it does not compute the same as torch.
+
+    stored: the int8 weights of the model folder. beside_weights: whether the graph is in that folder and refers to them.
+    """
+    from lingvis.model.onnx.weights import reduce_weights, refer_to  # needs onnx
 
     reason = ""
     try:
         model = onnx.load_from_string(to_onnx(side.graph, side.recorded, side.dynamic))
-        reduce_weights(model)
+        reduce_weights(model, stored)
         model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = embedder.dim  # not always inferred
         content: bytes = model.SerializeToString()
         inputs = {name: values.numpy() for name, values in side.checked.items()}
-        (embeddings,) = open_session(content).run(None, inputs)
+        (embeddings,) = open_session(content, core_count()).run(None, inputs)
         with torch.no_grad():
             difference = float((torch.from_numpy(embeddings) - side.graph(**side.checked)).abs().max())
         if difference > LARGEST_DIFFERENCE:
@@ -218,6 +238,9 @@ def _write_graph(onnx: Any, embedder: Embedder, side: _Side) -> bytes:
             f"model {embedder.name} cannot be exported: a part of its {side.name} side does not work in ONNX ({reason}); "
             "use the model folder with torch"
         )
+    if beside_weights:
+        refer_to(model, WEIGHTS, stored)
+        content = model.SerializeToString()
     return content
 
 
@@ -230,6 +253,8 @@ def _load_onnx() -> Any:
         raise UserError("exporting a model needs onnx; run: pip install 'lingvis[export]'") from error
 
 
-def _write(file: Path, graph: bytes) -> None:
-    with atomic_file(file) as temporary:
-        temporary.write_bytes(graph)
+def _write_graphs(folder: Path, graphs: Mapping[Path, bytes]) -> None:
+    for name, graph in graphs.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(folder / name) as temporary:
+            temporary.write_bytes(graph)

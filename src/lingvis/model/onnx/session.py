@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from lingvis.arrays import Floats
 from lingvis.errors import UserError
-from lingvis.hardware import core_count
 from lingvis.printing import printable
 from lingvis.untrusted import check_regular
 
@@ -23,11 +22,13 @@ SILENT = 4  # level of the log: errors are raised, not printed too
 class Graph:
     """A graph whose output is one embedding per row of its inputs; shapes: of the inputs, None where any size fits."""
 
-    def __init__(self, file: Path, shapes: Mapping[str, tuple[int | None, ...]]) -> None:
+    def __init__(self, file: Path, shapes: Mapping[str, tuple[int | None, ...]], threads: int) -> None:
         self._file = file
         try:
-            check_regular(file)
-            self._session = open_session(str(file))
+            for path in file.parent.iterdir():  # a graph may take weights from the files beside it
+                if path == file or not path.is_dir():
+                    check_regular(path)
+            self._session = open_session(str(file), threads)
         except UserError:
             raise
         except Exception as error:  # onnxruntime raises nearly anything on a damaged file
@@ -52,12 +53,12 @@ class Graph:
         return np.asarray(embeddings, np.float32)
 
 
-def open_session(graph: str | bytes) -> Any:
+def open_session(graph: str | bytes, threads: int) -> Any:
     """A session of onnxruntime for a file or the content of one, on the CPU."""
     runtime = load_onnxruntime()
     options = runtime.SessionOptions()
     options.log_severity_level = SILENT
-    options.intra_op_num_threads = core_count()  # its default counts cores that this process may not use
+    options.intra_op_num_threads = threads  # its default counts cores that this process may not use
     return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 

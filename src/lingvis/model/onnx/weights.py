@@ -2,21 +2,23 @@
 
 Each row of a weight is stored as whole numbers of one step: in int8 if that is exact, as for the weights of a model
 folder of int8, otherwise in int16, which is more exact than float16. onnxruntime restores float32 when it opens the
-graph; of tables, it restores only the rows that a sentence needs.
+graph; of tables, it restores only the rows that a sentence needs. A graph beside the weights of torch refers to those
+int8 numbers instead of repeating them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import helper, numpy_helper
+from onnx import external_data_helper, helper, numpy_helper
 
 from lingvis.arrays import Floats
+from lingvis.model.onnx.stored import StoredTensor
 
 SMALLEST = 1024  # values; smaller weights stay float32
 # Values; weights of shorter rows stay float32. Depthwise convolutions have few weights, which matter much.
@@ -26,19 +28,23 @@ EXACT = 1e-6  # largest error of int8, as a share of the largest value in a row
 
 @dataclass(frozen=True, slots=True)
 class _Reduced:
-    """A weight as whole numbers times steps; steps: float32, one per row along some axis."""
+    """A weight as whole numbers times steps; steps: float32, one per row along some axis.
+
+    transposed: whether whole and steps are those of the transposed weight.
+    """
 
     whole: NDArray[Any]
     steps: Floats
+    transposed: bool = False
 
     @property
     def by_row(self) -> bool:
         """Whether the steps belong to the rows of the first axis."""
-        return self.steps.size == len(self.whole)
+        return self.steps.size == len(self.whole) and not self.transposed
 
 
-def reduce_weights(model: onnx.ModelProto) -> None:
-    """Store the large weights of a graph in fewer bytes, in place."""
+def reduce_weights(model: onnx.ModelProto, stored: Sequence[StoredTensor]) -> None:
+    """Store the large weights of a graph in fewer bytes, in place; stored: the int8 weights of the model folder."""
     graph = model.graph
     _name_constants(graph)
     users: dict[str, list[onnx.NodeProto]] = {}
@@ -50,7 +56,7 @@ def reduce_weights(model: onnx.ModelProto) -> None:
         values = numpy_helper.to_array(weight)
         if values.dtype != np.float32 or values.size < max(SMALLEST, SHORTEST_ROW * len(values)):
             continue
-        reduced = _reduce(values)
+        reduced = _as_stored(values, stored) or _reduce(values)
         graph.initializer.remove(weight)
         graph.initializer.append(numpy_helper.from_array(reduced.whole, _whole(weight.name)))
         graph.initializer.append(numpy_helper.from_array(reduced.steps, _steps(weight.name)))
@@ -58,9 +64,20 @@ def reduce_weights(model: onnx.ModelProto) -> None:
         for node in lookups:
             _restore_rows(graph, node, weight.name)
         if len(lookups) < len(users[weight.name]):
-            restoring += _restore(_whole(weight.name), _steps(weight.name), weight.name)
+            restoring += _restore(_whole(weight.name), _steps(weight.name), weight.name, reduced.transposed)
     for node in reversed(restoring):
         graph.node.insert(0, node)
+
+
+def refer_to(model: onnx.ModelProto, file: str, stored: Sequence[StoredTensor]) -> None:
+    """Let a graph take the weights that a file in its folder holds too from there, in place."""
+    offsets = {tensor.values.tobytes(): tensor.offset for tensor in stored}
+    for weight in model.graph.initializer:
+        content = numpy_helper.to_array(weight).tobytes()
+        if content in offsets:
+            weight.raw_data = content
+            external_data_helper.set_external_data(weight, file, offsets[content], len(content))
+            weight.ClearField("raw_data")
 
 
 def _name_constants(graph: onnx.GraphProto) -> None:
@@ -73,6 +90,22 @@ def _name_constants(graph: onnx.GraphProto) -> None:
                 weight.CopyFrom(tensor)
                 weight.name = node.output[0]
                 graph.node.remove(node)
+
+
+def _as_stored(values: Floats, stored: Sequence[StoredTensor]) -> _Reduced | None:
+    """The int8 numbers of the model folder that a weight, or the transposed weight, is a multiple of by rows."""
+    for transposed in (False, True) if values.ndim == 2 else (False,):
+        weight = values.T if transposed else values
+        rows = weight.reshape(len(weight), -1)
+        for whole in (tensor.values for tensor in stored if tensor.values.shape == weight.shape):
+            numbers = whole.reshape(rows.shape).astype(np.float32)
+            squares = (numbers * numbers).sum(axis=1)
+            steps = np.where(squares > 0, (rows * numbers).sum(axis=1) / np.maximum(squares, 1), 1)
+            error = np.abs(numbers * steps[:, None] - rows).max(axis=1)
+            if np.all(error <= EXACT * np.abs(rows).max(axis=1)):
+                each_row = (-1, *(1,) * (values.ndim - 1))
+                return _Reduced(whole, steps.astype(np.float32).reshape(each_row), transposed)
+    return None
 
 
 def _reduce(values: Floats) -> _Reduced:
@@ -111,11 +144,13 @@ def _restore_rows(graph: onnx.GraphProto, node: onnx.NodeProto, name: str) -> No
         graph.node.insert(place + 1 + position, each)
 
 
-def _restore(whole: str, steps: str, output: str) -> Iterator[onnx.NodeProto]:
+def _restore(whole: str, steps: str, output: str, transposed: bool = False) -> Iterator[onnx.NodeProto]:
     """Nodes that make float32 of whole numbers and steps."""
-    floating = f"{output}.floating"
+    floating, product = f"{output}.floating", f"{output}.transposed" if transposed else output
     yield helper.make_node("Cast", [whole], [floating], to=onnx.TensorProto.FLOAT)
-    yield helper.make_node("Mul", [floating, steps], [output])
+    yield helper.make_node("Mul", [floating, steps], [product])
+    if transposed:
+        yield helper.make_node("Transpose", [product], [output], perm=[1, 0])
 
 
 def _whole(name: str) -> str:

@@ -19,6 +19,7 @@ from starlette.types import Scope
 from lingvis.serve.limits.clients import client_of
 from lingvis.serve.limits.guesses import Guesses
 from lingvis.serve.limits.refusals import Refusal
+from lingvis.serve.operation.root_path import ROOT
 
 SESSIONS = 1000  # beyond this number the oldest is dropped
 MAX_AGE = 30 * 24 * 3600
@@ -71,7 +72,7 @@ class Access:
             self.cookie,
             session,
             max_age=MAX_AGE,
-            path="/",
+            path=request.scope.get(ROOT, "/"),
             secure=request.url.scheme == "https",
             httponly=True,
             samesite="strict",
@@ -80,7 +81,9 @@ class Access:
     def end(self, request: Request, response: Response) -> None:
         """End the session of the cookie, wherever the cookie was copied to."""
         self._drop(request)
-        response.delete_cookie(self.cookie, path="/", httponly=True, samesite="strict")
+        response.delete_cookie(
+            self.cookie, path=request.scope.get(ROOT, "/"), httponly=True, samesite="strict"
+        )
 
     def _drop(self, request: Request) -> None:
         for session in self._cookies(request.scope):

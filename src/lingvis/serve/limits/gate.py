@@ -15,7 +15,7 @@ from lingvis.serve.limits.sites import refuse_other_sites
 from lingvis.serve.limits.slots import BUSY
 
 # Addresses that contain nothing of the collection; links of other sites may open the page.
-WITHOUT_TOKEN = frozenset({"/", "/openapi.json", "/api/health", "/api/session"})
+WITHOUT_TOKEN = frozenset({"/", "/service-worker.js", "/openapi.json", "/api/health", "/api/session"})
 FILES = "/static/"
 UNUSED = frozenset({b"range", b"if-range"})  # no route needs parts of a file, and parsing them may be slow
 OTHER_NAME = Refusal(

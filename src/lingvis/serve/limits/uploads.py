@@ -18,11 +18,11 @@ from lingvis.features.decoding.content import DecodeRequest, ViewRequest
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture, CostlyPicture, DecodedPicture, UnknownFormat
 from lingvis.features.preprocessing import Preprocessing
-from lingvis.serve.queries import PictureQuery
+from lingvis.serve.queries import SearchQuery
 from lingvis.serve.settings import QUERIES
 
 FIELD_BYTES = 20_000
-FIELDS = QUERIES + 20
+FIELDS = 2 * QUERIES + 20
 
 
 async def read_body(request: Request, *, limit: int, seconds: float) -> AsyncGenerator[bytes]:
@@ -44,7 +44,7 @@ async def read_body(request: Request, *, limit: int, seconds: float) -> AsyncGen
         raise HTTPException(400, "the request was interrupted") from error
 
 
-async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[PictureQuery, UploadFile]:
+async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[SearchQuery, UploadFile]:
     """Return the fields of a query and its picture, which the caller closes."""
     _check_form_type(request.headers)
     body = read_body(request, limit=limit + FIELDS * FIELD_BYTES, seconds=seconds)
@@ -55,14 +55,15 @@ async def read_form(request: Request, *, limit: int, seconds: float) -> tuple[Pi
         raise HTTPException(400, f"the form cannot be read: {error.message}") from error
     fields: dict[str, Any] = dict(form.multi_items())
     image = fields.pop("image", None)
-    if "q" in fields:
-        fields["q"] = form.getlist("q")
+    for name in ("q", "without", "prefer"):
+        if name in fields:
+            fields[name] = form.getlist(name)
     try:
         if not isinstance(image, UploadFile):
             raise HTTPException(422, "the field image is missing; send a picture in it")
         if image.size is not None and image.size > limit:
             raise HTTPException(413, f"the picture is larger than {limit} bytes; send a smaller one")
-        return PictureQuery.model_validate(fields), image
+        return SearchQuery.model_validate(fields), image
     except ValidationError as error:
         await form.close()
         raise RequestValidationError(error.errors()) from error

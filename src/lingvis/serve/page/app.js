@@ -1,17 +1,26 @@
 // Puts the parts together: a change of the question goes to the address, and from there to all that shows it.
 
+import { listenToAlbums } from "./albummenu.js";
+import { loadAlbums } from "./albums.js";
 import { getCollection, getItem } from "./api.js";
+import { Browse } from "./browse.js";
+import { listenToChips, showChips, showUnderstood } from "./chips.js";
+import { offerCollections } from "./collections.js";
 import { Compare } from "./compare.js";
+import { showUnknown } from "./confidence.js";
 import { byId, debounce, make, memory } from "./dom.js";
-import { examples } from "./examples.js";
 import { learnFolders, listenToFilters, NO_FILTERS, offerFilters, showFilters } from "./filters.js";
 import { Grid } from "./grid.js";
+import { listenToHistory } from "./history.js";
 import { drawIcons } from "./icons.js";
+import { keepShell } from "./install.js";
+import { Leaves } from "./leaves.js";
 import { clearNotice, showNotice, showRefusal } from "./notices.js";
 import { listenForPictures, showChip } from "./picture.js";
 import { current, go, inside, onChange } from "./place.js";
 import { isEmpty, NOTHING, sameAnswer } from "./question.js";
 import { Results } from "./results.js";
+import { listenToSelection } from "./selectionbar.js";
 import { listenToWords, offerLanguages, showDetected, showWords } from "./searchbox.js";
 import { interfaceCode, INTERFACES, preferred, say, speak } from "./texts.js";
 import { nameThemes } from "./theme.js";
@@ -20,33 +29,36 @@ import { Viewer } from "./viewer.js";
 let collection = null;
 let detected = "";
 /** The pictures that the large view leafs through. */
-let leaves = [];
+let leaves = new Leaves([]);
 
-const open = (id, hits = grid.hits) => {
-  leaves = hits;
+const open = (id, among) => {
+  leaves = among;
   go({ open: id });
 };
-const grid = new Grid(byId("grid"), open);
+const grid = new Grid(byId("grid"), (id) => open(id, new Leaves(grid.hits, { more: () => results.more(), unfinished: () => results.unfinished })));
 const results = new Results(grid, {
-  heard(queries) {
+  heard(queries, without) {
     detected = queries[0]?.detected ? queries[0].lang : "";
     showDetected(queries, current());
+    showUnderstood(queries, without);
+    showUnknown(queries);
     learnFolders(grid.hits);
   },
   reset: () => go(NO_FILTERS),
   furthest: () => collection.limits.offset,
 });
-const compare = new Compare((columns, how) => go({ columns }, how), open);
+const compare = new Compare((columns, how) => go({ columns }, how), (id, hits) => open(id, new Leaves(hits)));
+const browse = new Browse({ open: (id) => open(id, browse), go, reset: () => go(NO_FILTERS) });
 const viewer = new Viewer({
   async step(by) {
-    const place = leaves.findIndex((hit) => hit.id === current().open);
     const here = current().open;
-    const beyond = place + by >= leaves.length && leaves === grid.hits;
-    if (beyond) await results.more();
+    const to = await leaves.step(here, by);
     if (current().open !== here) return; // left meanwhile
-    if (leaves[place + by]) go({ open: leaves[place + by].id }, { replace: true });
-    else if (beyond) look(here, ""); // the last one, as is known now
+    if (to) go({ open: to.id }, { replace: true });
+    else look(here, ""); // the last one, as is known now
   },
+  open: (id) => go({ open: id }, { replace: true }),
+  onMap: (area) => go({ ...NOTHING, area, view: "map" }),
   similar: (id) => go({ ...NOTHING, like: id }),
   closed() {
     if (!current().open) return; // the history closed it
@@ -67,6 +79,7 @@ function showControls(question) {
   showWords(question);
   showFilters(question);
   showChip(question, () => go({ picture: null, like: "" }));
+  showChips(question);
   byId("weight-row").hidden = question.compare || !question.words.trim() || (!question.picture && !question.like);
   byId("weight").value = String(question.weight);
   byId("compare-button").setAttribute("aria-pressed", String(question.compare));
@@ -74,13 +87,16 @@ function showControls(question) {
 }
 
 function answer(question) {
+  showUnknown([]);
   if (!question.compare) compare.hide();
+  if (question.compare || !isEmpty(question)) browse.hide();
   if (question.compare) {
     results.clear();
     compare.show(question, collection.languages);
   } else if (isEmpty(question)) {
     results.clear();
-    greet();
+    if (collection.pictures) browse.show(question, collection);
+    else showNotice(say("noPicturesTitle"), say("noPictures"));
   } else results.show(question);
 }
 
@@ -88,28 +104,13 @@ async function look(id, before) {
   if (!id) {
     viewer.close();
     if (before && !byId("compare").hidden) byId("compare").querySelector(`[data-id="${CSS.escape(before)}"]`)?.focus();
-    else if (before && !grid.focus(before)) byId("words").focus();
+    else if (before && !browse.focus(before) && !grid.focus(before)) byId("words").focus();
     return;
   }
-  const place = leaves.findIndex((hit) => hit.id === id);
   try {
-    const hit = leaves[place] ?? (await getItem(id));
-    const more = leaves === grid.hits && results.unfinished;
-    viewer.show(hit, { first: place <= 0, last: place < 0 || (place === leaves.length - 1 && !more) });
+    viewer.show(leaves.find(id) ?? (await getItem(id)), leaves.edges(id));
   } catch (refused) {
     showRefusal(refused, () => look(id, ""));
-  }
-}
-
-/** What is seen before the first question. */
-async function greet() {
-  if (!collection.pictures) return showNotice(say("noPicturesTitle"), say("noPictures"));
-  const list = make("p", { class: "examples" });
-  const numbers = [say("pictures", { n: collection.pictures }), say("languages", { n: collection.languages.length })];
-  const about = make("p", { class: "about" }, numbers.join(" · "));
-  showNotice(say("emptyTitle"), say("emptyText"), list, about);
-  for (const { words, lang } of await examples(collection, interfaceCode())) {
-    list.append(make("button", { type: "button", class: "plain", dir: "auto", lang, click: () => go({ words }) }, words));
   }
 }
 
@@ -121,6 +122,8 @@ async function start() {
   }
   clearNotice();
   name();
+  loadAlbums().catch(() => {}); // without them the page still searches
+  offerCollections().catch(() => {});
   answer(current());
   if (current().open) look(current().open, "");
 }
@@ -129,7 +132,7 @@ async function start() {
 function name() {
   nameThemes();
   if (collection) {
-    offerLanguages(collection.languages);
+    offerLanguages(collection.languages, collection.uses_language);
     offerFilters(collection);
   }
   showControls(current());
@@ -142,9 +145,15 @@ async function translate(code) {
 }
 
 drawIcons();
+keepShell();
 onChange(render);
 listenToWords((change, how) => go(change, how));
 listenToFilters((change) => go(change));
+listenToAlbums();
+listenToChips();
+listenToHistory((words) => go({ words }));
+listenToSelection();
+addEventListener("albumchanged", (event) => event.detail === current().album && !current().open && answer(current()));
 listenForPictures({
   take: (picture) => go({ picture, like: "", compare: false }),
   refuse: (sentence) => showNotice(say("errorTitle"), sentence),

@@ -1,6 +1,6 @@
-// Questions to begin with: captions of the collection itself, else sentences that suit most.
+// Queries to begin with: the server chooses some that find varied pictures; else sentences that suit most.
 
-import { searchWords } from "./api.js";
+import { getExamples } from "./api.js";
 
 const SENTENCES = {
   en: "a dog on the beach", de: "ein Hund am Strand", fr: "un chien sur la plage", es: "un perro en la playa",
@@ -10,26 +10,16 @@ const SENTENCES = {
   hi: "समुद्र तट पर एक कुत्ता", id: "seekor anjing di pantai", vi: "một con chó trên bãi biển", sv: "en hund på stranden",
 };
 const MOST = 6;
-const LONGEST = 60;
 
 /**
- * @param {{notes: number, languages: string[]}} collection
+ * @param {{languages: string[]}} collection
  * @param {string} interfaceCode the reader's own language comes first
  * @returns {Promise<{words: string, lang: string}[]>}
  */
 export async function examples(collection, interfaceCode) {
+  const { examples: chosen } = await getExamples(interfaceCode).catch(() => ({ examples: [] }));
+  if (chosen.length) return chosen.map(({ text, lang }) => ({ words: text, lang }));
   const own = [interfaceCode, "en", ...collection.languages].filter((lang) => collection.languages.includes(lang));
   const general = [...new Set(own)].filter((lang) => lang in SENTENCES).map((lang) => ({ words: SENTENCES[lang], lang }));
-  if (!collection.notes || !general.length) return general.slice(0, MOST);
-  const captions = await fromCaptions(general[0]);
-  return captions.length ? captions : general.slice(0, MOST);
-}
-
-async function fromCaptions({ words, lang }) {
-  const answer = await searchWords({ q: words, lang, k: 40, captions: true }).catch(() => ({ hits: [] }));
-  const notes = new Map();
-  for (const { note, lang: written } of answer.hits) {
-    if (note && note.length <= LONGEST && !notes.has(note)) notes.set(note, { words: note, lang: written ?? "" });
-  }
-  return [...notes.values()].slice(0, MOST);
+  return general.slice(0, MOST);
 }

@@ -38,7 +38,7 @@ function values() {
   const text = (name) => (form.elements[name].validity.badInput ? "" : form.elements[name].value.trim());
   const bytesOf = (name) => (text(name) === "" ? "" : String(Math.round(Number(text(name)) * MEGA)));
   return {
-    folder: text("folder"), after: text("after"), before: text("before"), format: text("format"),
+    folder: text("folder"), after: text("after"), before: text("before"), format: text("format"), album: text("album"),
     min_size: bytesOf("min_size"), max_size: bytesOf("max_size"), captions: form.elements.captions.checked,
   };
 }

@@ -1,10 +1,11 @@
 // The answer to a question: asked, shown, continued; a late answer never replaces a newer one.
 
-import { getThumbnail, searchPicture, searchSimilar, searchWords } from "./api.js";
+import { getAlbumPictures, searchPicture, searchSimilar, searchWords } from "./api.js";
 import { byId, make } from "./dom.js";
+import { forgetGroups } from "./duplicates.js";
 import { clearNotice, showNotice, showRefusal, tellBusy, tellStatus } from "./notices.js";
 import { activeFilters, filtersOf, isEmpty } from "./question.js";
-import { say } from "./texts.js";
+import { likelyLanguages, say } from "./texts.js";
 
 const PAGE = 48;
 const SLOW = 400; // milliseconds after which "searching" is said
@@ -15,18 +16,25 @@ const SLOW = 400; // milliseconds after which "searching" is said
 export async function ask(question, { k, offset, ...options }) {
   const words = question.words.trim();
   const fields = { ...filtersOf(question), k, offset };
-  if (words) Object.assign(fields, { q: words, lang: question.lang, captions: question.captions });
-  if (question.picture || (question.like && words)) {
-    const image = question.picture ?? (await getThumbnail(question.like, options));
-    return searchPicture(image, { ...fields, weight: words ? question.weight : undefined }, options);
-  }
-  return question.like ? searchSimilar(question.like, fields, options) : searchWords(fields, options);
+  const { without, like, picture } = question;
+  if (!words && !like && !picture) return ofAlbum({ album: question.album, k, offset }, options);
+  if (words) Object.assign(fields, { q: words, lang: question.lang, prefer: likelyLanguages(), captions: question.captions });
+  const weight = words && (picture || like) ? question.weight : undefined;
+  if (picture) return searchPicture(picture, { ...fields, without, weight }, options);
+  if (like && !words && !without.length) return searchSimilar(like, fields, options);
+  return searchWords({ ...fields, without, like, weight }, options);
+}
+
+/** The pictures of an album without a question: nothing orders them but the time of adding. */
+async function ofAlbum(fields, options) {
+  const { items } = await getAlbumPictures(fields, options);
+  return { hits: items.map((item, place) => ({ ...item, rank: fields.offset + place + 1 })) };
 }
 
 export class Results {
   /**
    * @param {import("./grid.js").Grid} grid
-   * @param {{heard: (queries: {lang: string, detected: boolean}[]) => void, reset: () => void, furthest: () => number}} calls
+   * @param {{heard: (queries: {text: string, lang: string, detected: boolean}[], without: string[]) => void, reset: () => void, furthest: () => number}} calls
    *   furthest: the last place from which the server begins a page
    */
   constructor(grid, { heard, reset, furthest }) {
@@ -59,6 +67,7 @@ export class Results {
     this.question = question;
     this.offset = 0;
     return this.#load((hits) => {
+      forgetGroups();
       this.grid.show(hits);
       scrollTo({ top: 0 });
       if (!hits.length) this.#nothing();
@@ -91,7 +100,7 @@ export class Results {
       this.offset += answer.hits.length;
       this.button.hidden = answer.hits.length < PAGE || this.offset > this.furthest();
       place(answer.hits);
-      this.heard(answer.queries ?? []);
+      this.heard(answer.queries ?? [], answer.without ?? []);
       tellStatus(say("shown", { n: this.grid.hits.length }));
     } catch (error) {
       if (running.signal.aborted) return;
@@ -116,6 +125,7 @@ export class Results {
   #nothing() {
     const filtered = activeFilters(this.question) > 0;
     const reset = make("button", { type: "button", class: "primary", click: this.reset }, say("reset"));
+    if (this.question.album && !this.question.words.trim()) return showNotice(say("noneTitle"), say("albumEmpty"));
     showNotice(say("noneTitle"), say(filtered ? "noneFilters" : "none"), ...(filtered ? [reset] : []));
   }
 }

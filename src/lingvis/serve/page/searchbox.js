@@ -1,6 +1,6 @@
 // The words of a question and their language.
 
-import { byId, debounce, make } from "./dom.js";
+import { byId, debounce, make, memory } from "./dom.js";
 import { direct, languageName, named } from "./languages.js";
 import { interfaceCode, say } from "./texts.js";
 
@@ -35,7 +35,10 @@ export function listenToWords(change) {
     send();
     typing = false;
   });
-  select.addEventListener("change", () => change({ lang: select.value }, { replace: false }));
+  select.addEventListener("change", () => {
+    memory.set("written", select.value);
+    change({ lang: select.value }, { replace: false });
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input, select, textarea, dialog")) return;
@@ -45,8 +48,9 @@ export function listenToWords(change) {
   });
 }
 
-/** Offer the languages of the model. @param {string[]} codes */
-export function offerLanguages(codes) {
+/** Offer the languages of the model. @param {string[]} codes @param {boolean} matters whether the model uses the language */
+export function offerLanguages(codes, matters) {
+  select.parentElement.hidden = !matters;
   const chosen = select.value;
   select.replaceChildren(
     make("option", { value: "" }, say("detect")),
@@ -78,5 +82,6 @@ function tell(question) {
   const name = detected && languageName(detected, interfaceCode());
   if (select.options[0]) select.options[0].textContent = name ? say("detected", { language: name }) : say("detect");
   select.classList.toggle("known", Boolean(question.lang || detected));
+  select.parentElement.dataset.code = question.lang || detected;
   direct(field, question.lang || detected, { guessed: !question.lang });
 }

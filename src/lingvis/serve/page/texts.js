@@ -22,9 +22,12 @@ export function preferred() {
   return wanted.find((tag) => tag && tag in INTERFACES) ?? "en";
 }
 
+/** Languages that the words of a question are probably in: the one that was chosen last, and that of the page. */
+export const likelyLanguages = () => [...new Set([memory.get("written"), code])].filter(Boolean);
+
 /** Load a language and put it into the page. @param {string} chosen */
 export async function speak(chosen) {
-  const answer = await fetch(`/static/texts/${chosen}.json`);
+  const answer = await fetch(`static/texts/${chosen}.json`);
   if (!answer.ok) throw new Error(`texts/${chosen}.json: ${answer.status}`);
   [texts, code] = [await answer.json(), chosen];
   document.documentElement.lang = chosen;
@@ -59,6 +62,9 @@ export const number = (value, options) => new Intl.NumberFormat(code, options).f
 
 /** @param {string} iso a time on the wall, without a zone */
 export const date = (iso) => new Intl.DateTimeFormat(code, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+
+/** @param {string} month such as 2024-05 */
+export const monthName = (month) => new Intl.DateTimeFormat(code, { month: "long", year: "numeric", timeZone: "UTC" }).format(new Date(`${month}-15`));
 
 /** @param {number} count of bytes */
 export function bytes(count) {

@@ -41,9 +41,14 @@ async def health() -> HealthAnswer:
 async def collection(server: ServerOfRequest) -> CollectionAnswer:
     """The size of the collection, the languages of its model, and the limits of a query."""
     numbers = await server.reads.run(server.engine.statistics)
-    model, languages, dim = await server.reads.run(server.engine.model)
+    model, languages, uses_language, dim = await server.reads.run(server.engine.model)
     return CollectionAnswer.of(
-        numbers, model=model, languages=list(languages), dim=dim, limits=LimitsAnswer.of(server.settings)
+        numbers,
+        model=model,
+        languages=list(languages),
+        uses_language=uses_language,
+        dim=dim,
+        limits=LimitsAnswer.of(server.settings),
     )
 
 
@@ -89,6 +94,6 @@ async def end_session(server: ServerOfRequest, request: Request) -> Response:
 )
 async def metrics(server: ServerOfRequest) -> Response:
     """Requests, times, pictures."""
-    numbers = await server.reads.run(server.engine.statistics)
-    server.metrics.pictures.set(numbers.pictures)
+    counts = [(await server.reads.run(one.engine.statistics)).pictures for one in server.collections.values()]
+    server.metrics.pictures.set(sum(counts))
     return Response(server.metrics.text(), media_type=METRICS)

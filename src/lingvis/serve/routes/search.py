@@ -12,7 +12,8 @@ from lingvis.features.pictures import DecodedPicture
 from lingvis.serve.answers import ErrorAnswer, HitAnswer, SearchAnswer, SimilarAnswer
 from lingvis.serve.limits.access import allowed
 from lingvis.serve.limits.uploads import decode_upload, read_form
-from lingvis.serve.queries import Filters, PictureQuery, SearchQuery
+from lingvis.serve.preferences import accepted_languages
+from lingvis.serve.queries import Filters, SearchQuery
 from lingvis.serve.routes.items import Id
 from lingvis.serve.server import ServerOfRequest
 
@@ -34,7 +35,7 @@ UPLOADS: dict[int | str, dict[str, Any]] = {
     },
     415: {"model": ErrorAnswer, "description": "The file is not a picture."},
 }
-_fields = PictureQuery.model_json_schema()
+_fields = SearchQuery.model_json_schema()
 FORM = {
     "required": True,
     "content": {
@@ -51,10 +52,13 @@ router = APIRouter(prefix="/api", tags=["search"], dependencies=[Depends(allowed
 
 
 @router.get("/search", summary="Find pictures by words")
-async def by_words(server: ServerOfRequest, query: Annotated[SearchQuery, Query()]) -> SearchAnswer:
+async def by_words(
+    server: ServerOfRequest, request: Request, query: Annotated[SearchQuery, Query()]
+) -> SearchAnswer:
     """The best pictures for a sentence, or for several sentences together, in any language of the model."""
-    seconds, (queries, hits) = await server.searches.run_timed(server.engine.search, query)
-    return SearchAnswer(queries=queries, **_page(query, seconds, hits))
+    query.prefer = query.prefer or accepted_languages(request)
+    seconds, (queries, without, hits) = await server.searches.run_timed(server.engine.search, query)
+    return SearchAnswer(queries=queries, without=without, **_page(query, seconds, hits))
 
 
 @router.post(
@@ -70,6 +74,8 @@ async def by_picture(server: ServerOfRequest, request: Request) -> SearchAnswer:
     with server.uploads.held(request):  # separate slots, so that slow uploads do not block searches by words
         query, image = await read_form(request, limit=settings.upload_bytes, seconds=settings.upload_seconds)
 
+        query.prefer = query.prefer or accepted_languages(request)
+
         def decode() -> DecodedPicture:
             preprocessing = server.engine.preprocessing()
             return decode_upload(image.file, preprocessing, server.decoders, pixels=settings.pixels)
@@ -79,8 +85,9 @@ async def by_picture(server: ServerOfRequest, request: Request) -> SearchAnswer:
                 decoded = await server.decoding.run(decode)
         finally:
             await image.close()
-        seconds, (queries, hits) = await server.searches.run_timed(server.engine.search, query, decoded)
-    return SearchAnswer(queries=queries, **_page(query, seconds, hits))
+        seconds, found = await server.searches.run_timed(server.engine.search, query, decoded)
+        queries, without, hits = found
+    return SearchAnswer(queries=queries, without=without, **_page(query, seconds, hits))
 
 
 @router.get("/items/{id}/similar", summary="Find pictures similar to one of the collection")

@@ -47,7 +47,8 @@ class GraphedCalls:
         buffers = {name: buffer.clone() for name, buffer in self._model.named_buffers()}
         random = torch.cuda.get_rng_state()
         call = _Call(self._model, encode)
-        graphed = torch.cuda.make_graphed_callables(call, inputs, pool=self._pool)
+        # A batch without pictures leaves the parameters of the image side without a gradient.
+        graphed = torch.cuda.make_graphed_callables(call, inputs, allow_unused_input=True, pool=self._pool)
         with torch.no_grad():
             for name, buffer in self._model.named_buffers():
                 buffer.copy_(buffers[name])

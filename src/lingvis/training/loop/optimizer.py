@@ -71,6 +71,7 @@ def make_schedule(
     warmup_epochs: Sequence[int],
     total_epochs: int,
     steps_per_epoch: int,
+    last: float = 0.0,
 ) -> Schedule:
     """(step, epoch) -> learning rate, as described in `lingvis.recipes.schema.ScheduleSection`."""
 
@@ -78,7 +79,8 @@ def make_schedule(
         share = (step - epoch * steps_per_epoch + 1) / steps_per_epoch if epoch in warmup_epochs else 1.0
         if name == "step":
             return share * lr * factor ** sum(epoch >= at for at in epochs)
-        return share * lr * 0.5 * (1 + math.cos(math.pi * step / (total_epochs * steps_per_epoch)))
+        falling = 0.5 * (1 + math.cos(math.pi * step / (total_epochs * steps_per_epoch)))
+        return share * lr * (last + (1 - last) * falling)
 
     return rate
 

@@ -18,7 +18,6 @@ from lingvis.training.sources import PSEUDO_SOURCES
 from lingvis.training.sources.class_names import add_class_names
 from lingvis.training.sources.pseudo import PseudoSource, Setting
 from lingvis.training.sources.sentences import Sentences
-from lingvis.training.sources.teachers import add_teacher_scores
 from lingvis.training.sources.text_only import add_text_only
 
 
@@ -58,8 +57,6 @@ def collect_sentences(
     )
     source: PseudoSource = make_part(PSEUDO_SOURCES, recipe.pseudo)
     sentences = source.add(sentences, setting)
-    if recipe.data.teachers:
-        sentences = add_teacher_scores(sentences, recipe.data.teachers, setting)
     if recipe.data.classes:
         sentences = add_class_names(sentences, languages, recipe.training.seed)
     _check_languages(languages, sentences)

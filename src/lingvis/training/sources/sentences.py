@@ -73,10 +73,6 @@ class Sentences:
         """The same sentences, with the classes that they name."""
         return replace(self, classes=classes)
 
-    def with_values(self, values: PairValues) -> Sentences:
-        """The same sentences, with more values per picture and sentence."""
-        return replace(self, pair_values=(*self.pair_values, values))
-
     def rows(self, *origins: Origin) -> Ints:
         """Numbers of the sentences of these origins."""
         return np.flatnonzero(np.isin(self.origin, origins))

@@ -16,7 +16,7 @@ from lingvis.model.embedder import Embedder
 from lingvis.model.stored import StoredImages
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import Origin
-from lingvis.terms.distillation import CAPTION_SCORES, TEACHER_SCORES
+from lingvis.terms.distillation import TEACHER_SCORES
 from lingvis.training.digests import model_digests
 from lingvis.training.sources.pseudo import PSEUDO_SOURCES, PseudoSource, Setting
 from lingvis.training.sources.sentences import PairValues, Sentences
@@ -84,14 +84,6 @@ class Teachers(PseudoSource):
         return [digest for run in self.runs for digest in model_digests(run)]
 
 
-def add_teacher_scores(known: Sentences, runs: Sequence[str], setting: Setting) -> Sentences:
-    """The known sentences, with the scores of human captions by teachers."""
-    rows = known.rows(Origin.HUMAN)
-    texts, langs = [known.texts[row] for row in rows], [known.langs[row] for row in rows]
-    image_emb, text_emb = _encode(runs, known.images, texts, langs, setting)
-    return known.with_values(CaptionScores(image_emb, text_emb, rows, np.arange(len(rows))))
-
-
 def _encode(
     runs: Sequence[str], images: Sequence[str], texts: Sequence[str], langs: Sequence[str], setting: Setting
 ) -> tuple[Floats, Floats]:
@@ -152,12 +144,6 @@ class TeacherScores(PairValues):
         scores = torch.zeros(len(images), len(rows), device=device)
         scores[:, torch.from_numpy(scored).to(device)] = image_emb @ text_emb.T
         return scores
-
-
-class CaptionScores(TeacherScores):
-    """The same for human captions."""
-
-    name: ClassVar[str] = CAPTION_SCORES
 
 
 def _first_occurrences(numbers: Ints) -> Bools:

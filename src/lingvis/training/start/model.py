@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +19,7 @@ from lingvis.model.embedder import Embedder
 from lingvis.model.folder import ModelConfig
 from lingvis.model.stored import check_features
 from lingvis.pretrained import find_model
+from lingvis.recipes.read import part_override
 from lingvis.recipes.schema import Recipe
 from lingvis.text.alignment import induce_dictionary, parallel_words
 from lingvis.text.alignment.fit import MapMethod, check_pairs, check_sizes, dictionary_pairs, fit_pairs
@@ -46,24 +45,19 @@ def open_source(recipe: Recipe, store: FeatureStore) -> Embedder | None:
 def _check_image_section(recipe: Recipe) -> None:
     """Raise unless the recipe has the image side and the similarity of its teacher; augmentation may differ."""
     teacher = ModelConfig.read(find_model(recipe.start.run)).model
-    image, own = teacher.image.model_dump(), recipe.image.model_dump()
+    own = dict(recipe.image)
     changes = [
-        f"image.{key}={_inline_table(part)}"
-        for key, part in image.items()
+        part_override(f"image.{key}", part)
+        for key, part in teacher.image
         if part != own[key] and key not in ("pixels", "augment")
     ]
     if teacher.similarity != recipe.similarity:
-        changes.append(f"similarity={_inline_table(teacher.similarity.model_dump())}")
+        changes.append(part_override("similarity", teacher.similarity))
     if changes:
         raise UserError(
             f"the image side of teacher {recipe.start.run} differs from this recipe; add: "
             f"{' '.join(shlex.quote(change) for change in changes)}"
         )
-
-
-def _inline_table(part: Mapping[str, Any]) -> str:
-    """A part as it is written in an override."""
-    return f"{{{', '.join(f'{key}={json.dumps(value)}' for key, value in part.items())}}}"
 
 
 def check_dims(model: DualEncoder, teacher: int | None) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from lingvis.collection.stores.lance.durable import FolderSync, one_writer
 from lingvis.collection.stores.lance.rows import schema
+from lingvis.collection.stores.lance.snapshot import FILE as SNAPSHOT
 from lingvis.collection.stores.lance.trouble import damaged, engine_errors
 from lingvis.collection.stores.lance.versions import FILE as FLUSHED
 from lingvis.collection.stores.lance.versions import drop_between, flushed
@@ -56,7 +57,7 @@ def _left_over(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     return all(
-        path.name in ("lock", FLUSHED) or path.match("items-*.lance") or path.match(".*.json.*")
+        path.name in ("lock", FLUSHED, SNAPSHOT) or path.match("items-*.lance") or path.match(".*.json.*")
         for path in folder.iterdir()
     )
 

@@ -13,13 +13,23 @@ from lingvis.arrays import Floats
 from lingvis.collection.stores.records import (
     CAPTION,
     CAPTION_EMBEDDING,
+    COLUMN_OF,
     EMBEDDING,
     FILE_COLUMNS,
     INFO_COLUMNS,
+    LATER_COLUMNS,
     Item,
     PictureInfo,
     StoredFile,
 )
+
+FIELD_OF = {column: field for field, column in COLUMN_OF.items()}
+LATER = [
+    pa.field("camera", pa.string()),
+    pa.field("latitude", pa.float64()),
+    pa.field("longitude", pa.float64()),
+    pa.field("signature", pa.binary()),
+]
 
 
 def schema(dim: int) -> pa.Schema:
@@ -38,6 +48,7 @@ def schema(dim: int) -> pa.Schema:
             pa.field("date", pa.timestamp("us"), nullable=False),
             pa.field(CAPTION, pa.string()),
             pa.field("lang", pa.string()),
+            *LATER,
             pa.field("thumbnail", pa.binary(), nullable=False),
             pa.field(EMBEDDING, vector, nullable=False),
             pa.field(CAPTION_EMBEDDING, vector),
@@ -56,6 +67,23 @@ def to_table(items: Sequence[Item], dim: int) -> pa.Table:
         for item in items
     ]
     return pa.table(columns, schema=schema(dim))
+
+
+def missing_columns(names: Sequence[str]) -> pa.Schema:
+    """Return the columns that a table of an earlier version lacks, given the names of its columns."""
+    return pa.schema([field for field in LATER if field.name not in names])
+
+
+def info_columns(names: Sequence[str]) -> list[str]:
+    """Return those of INFO_COLUMNS that a table has."""
+    return [name for name in INFO_COLUMNS if name not in LATER_COLUMNS or name in names]
+
+
+def complete(table: pa.Table) -> pa.Table:
+    """Return the rows with empty columns in place of those that a table of an earlier version lacks."""
+    for field in missing_columns(table.schema.names):
+        table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table
 
 
 def to_items(table: pa.Table) -> list[Item]:
@@ -90,7 +118,7 @@ def to_matrix(column: pa.ChunkedArray, dim: int) -> np.ndarray[Any, np.dtype[np.
 
 
 def _info(row: dict[str, Any]) -> PictureInfo:
-    return PictureInfo(*(row[name] for name in INFO_COLUMNS))
+    return PictureInfo(**{FIELD_OF.get(name, name): row[name] for name in INFO_COLUMNS if name in row})
 
 
 def _vector(values: Sequence[float]) -> Floats:

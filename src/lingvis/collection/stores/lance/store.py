@@ -17,9 +17,20 @@ import pyarrow.compute as pc
 from lingvis.arrays import Floats
 from lingvis.collection.filters import quote, to_sql
 from lingvis.collection.stores.exact import ExactIndex
+from lingvis.collection.stores.lance.albums import FolderAlbums
+from lingvis.collection.stores.lance.browsing import ORDER_COLUMNS, PLACE_COLUMNS, DateOrder
 from lingvis.collection.stores.lance.durable import FolderSync, one_writer
 from lingvis.collection.stores.lance.folder import FILE, create_folder, open_table, read_header, write_header
-from lingvis.collection.stores.lance.rows import to_files, to_infos, to_items, to_matrix, to_table
+from lingvis.collection.stores.lance.rows import (
+    info_columns,
+    missing_columns,
+    to_files,
+    to_infos,
+    to_items,
+    to_matrix,
+    to_table,
+)
+from lingvis.collection.stores.lance.snapshot import COLUMNS, has_snapshot, read_snapshot, write_snapshot
 from lingvis.collection.stores.lance.trouble import engine_errors, reported
 from lingvis.collection.stores.lance.versions import flushed, go_back, record
 from lingvis.collection.stores.records import (
@@ -27,12 +38,14 @@ from lingvis.collection.stores.records import (
     CAPTION_EMBEDDING,
     EMBEDDING,
     FILE_COLUMNS,
-    INFO_COLUMNS,
     Filter,
+    FolderCount,
     Header,
     Hit,
     Item,
+    MonthCount,
     PictureInfo,
+    PlaceCount,
     Statistics,
     StoredFile,
     ranked,
@@ -72,6 +85,7 @@ class LanceStore:
 
     def __init__(self, folder: Path, *, exact_values: int = EXACT_VALUES) -> None:
         self.folder, self._exact_values = folder, exact_values
+        self.albums = FolderAlbums(folder)
         self._writing = False
         self._opening = threading.RLock()
         self._open()
@@ -86,11 +100,22 @@ class LanceStore:
 
     def _open(self) -> None:
         self.header, self._name = read_header(self.folder)
-        self._table: Any = open_table(self.folder, self._name)
+        version = flushed(self.folder, self._name)
+        copied = version is not None and has_snapshot(self.folder, self._name, version, self.header.dim)
+        self._engine: Any = None if copied else open_table(self.folder, self._name)
         self._files = FolderSync(self.folder / f"{self._name}.lance")
         self._exact: dict[str, tuple[int, ExactIndex]] = {}
+        self._order: tuple[int, DateOrder] | None = None
         self._load_from = 0.0
         self._stamp = (self.folder / FILE).stat().st_mtime_ns
+
+    @property
+    def _table(self) -> Any:
+        """The table; where there is a snapshot, opened at first use."""
+        with self._opening:
+            if self._engine is None:
+                self._engine = open_table(self.folder, self._name)
+            return self._engine
 
     @reported
     def replace_header(self, header: Header) -> None:
@@ -107,6 +132,8 @@ class LanceStore:
                 self._refresh()
                 self._table.checkout_latest()
                 go_back(self._table, self.folder, self._name)
+                if missing := list(missing_columns(self._table.schema.names)):
+                    self._table.add_columns(pa.schema(missing))
             self._writing = True
             try:
                 with engine_errors(self.folder):
@@ -159,7 +186,19 @@ class LanceStore:
     def info(self, id: str) -> PictureInfo | None:
         """Return the record of one picture."""
         self._refresh()
-        return next(iter(to_infos(self._rows(INFO_COLUMNS, _among([id])).to_arrow())), None)
+        return next(iter(self._infos([id])), None)
+
+    @reported
+    def infos(self, ids: Sequence[str]) -> list[PictureInfo]:
+        """Return the records of pictures."""
+        self._refresh()
+        return self._infos(ids)
+
+    @reported
+    def having(self, hashes: Sequence[str]) -> list[PictureInfo]:
+        """Return the records of the pictures with these contents."""
+        self._refresh()
+        return self._infos(hashes, "hash")
 
     @reported
     def thumbnail(self, id: str) -> bytes | None:
@@ -169,8 +208,32 @@ class LanceStore:
         return next(iter(column), None)
 
     @reported
+    def browse(self, *, k: int, offset: int = 0, where: Filter) -> list[PictureInfo]:
+        """Return the newest rows."""
+        ids = self._by_date().ids(k, offset, where)
+        infos = {info.id: info for info in self._infos(ids)}
+        return [infos[id] for id in ids if id in infos]  # another process may have dropped some since
+
+    @reported
+    def timeline(self, where: Filter) -> list[MonthCount]:
+        """Return pictures per month."""
+        return self._by_date().timeline(where)
+
+    @reported
+    def folders(self, where: Filter) -> list[FolderCount]:
+        """Return pictures per folder."""
+        return self._by_date().folders(where)
+
+    @reported
+    def places(self, where: Filter, *, step: float) -> list[PlaceCount]:
+        """Return pictures per square of the map."""
+        return self._by_date().places(where, step)
+
+    @reported
     def count(self) -> int:
         """Return the number of rows."""
+        if (copied := self._from_snapshot(EMBEDDING)) is not None:
+            return len(copied)
         self._refresh()
         return int(self._table.count_rows())
 
@@ -195,8 +258,10 @@ class LanceStore:
         self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False
     ) -> list[list[Hit]]:
         """Return the best rows per query: exact in memory for few rows, otherwise by the engine's index."""
-        self._refresh()
         column = CAPTION_EMBEDDING if captions else EMBEDDING
+        if (copied := self._from_snapshot(column)) is not None:
+            return copied.search(queries, k=k, offset=offset, where=where)
+        self._refresh()
         rows = self._vector_count(column)
         if rows * self.header.dim <= self._exact_values:
             return self._in_memory(column).search(queries, k=k, offset=offset, where=where)
@@ -216,6 +281,8 @@ class LanceStore:
         if rows > LOOKED_UP:
             self._index_ids()
         self._sync()
+        if rows * self.header.dim <= self._exact_values:
+            write_snapshot(self.folder, self._rows(COLUMNS).to_arrow(), self._name, int(self._table.version))
 
     def _index(self, column: str, rows: int) -> None:
         """Build or update an index; its name ends in its number of partitions, and it is rebuilt once that doubles."""
@@ -270,14 +337,48 @@ class LanceStore:
             held = self._exact.get(column)
             start = time.monotonic()
             if held is None or (held[0] != version and start >= self._load_from):
-                table = self._rows([*INFO_COLUMNS, column]).to_arrow()
+                table = self._rows([*info_columns(self._table.schema.names), column]).to_arrow()
                 held = self._exact[column] = version, ExactIndex(table, column, self.header.dim)
                 end = time.monotonic()
                 self._load_from = end + (end - start) * (1 / RELOAD_SHARE - 1)
             return held[1]
 
+    def _from_snapshot(self, column: str) -> ExactIndex | None:
+        """Return the current rows without the engine; None if it is loaded already, or has newer rows."""
+        with self._opening:
+            if self._engine is not None:
+                return None
+            self._refresh_header()
+            version = flushed(self.folder, self._name)
+            if version is None:
+                return None
+            held = self._exact.get(column)
+            if held is None or held[0] != version:
+                rows = read_snapshot(self.folder, self._name, version, self.header.dim)
+                if rows is None or len(rows) * self.header.dim > self._exact_values:
+                    return None
+                held = self._exact[column] = version, ExactIndex(rows, column, self.header.dim)
+            return held[1]
+
+    def _by_date(self) -> DateOrder:
+        """Return the order of the current rows; it is kept until rows change."""
+        self._refresh()
+        with self._opening:
+            version, names = int(self._table.version), self._table.schema.names
+            if self._order is None or self._order[0] != version:
+                columns = [*ORDER_COLUMNS, *(name for name in PLACE_COLUMNS if name in names)]
+                self._order = version, DateOrder(self._rows(columns).to_arrow())
+            return self._order[1]
+
+    def _infos(self, values: Sequence[str], key: str = "id") -> list[PictureInfo]:
+        columns = info_columns(self._table.schema.names)
+        return to_infos(self._rows(columns, _among(values, key)).to_arrow()) if values else []
+
     def _by_engine(self, query: Floats, column: str, rows: int, count: int, where: Filter) -> list[Hit]:
         """Return the best rows by the index; the first 250 are the same for every page."""
+        names = self._table.schema.names
+        if where.area is not None and missing_columns(names):
+            return []  # nothing in this table has a position
         places = next((size for size in PLACES if size >= count), count)
         probes = PROBED_LEAST + int(rows // PARTITION * PROBED)
         search = self._table.search(query, vector_column_name=column).distance_type("dot").nprobes(probes)
@@ -285,7 +386,7 @@ class LanceStore:
             # All partitions, if needed: the nearest may hold no row that passes.
             search = search.where(sql, prefilter=True).minimum_nprobes(probes).maximum_nprobes(0)
         search = search.refine_factor(max(REFINED, REFINED_VALUES // self.header.dim))
-        best: pa.Table = search.select([*INFO_COLUMNS, "_distance"]).limit(places).to_arrow()
+        best: pa.Table = search.select([*info_columns(names), "_distance"]).limit(places).to_arrow()
         return ranked([1 - distance for distance in best["_distance"].to_pylist()], to_infos(best))
 
     def _rows(self, columns: list[str] | None, sql: str | None = None) -> Any:
@@ -296,11 +397,7 @@ class LanceStore:
     def _refresh(self) -> None:
         """Load changes by other processes; after a rebuild, another table and maybe another model."""
         with self._opening:  # threads share a store
-            if (self.folder / FILE).stat().st_mtime_ns != self._stamp:
-                before = self.header
-                self._open()
-                if self.header.image_fingerprint != before.image_fingerprint:
-                    raise UserError(f"collection {self.folder} was rebuilt with another model; open it again")
+            self._refresh_header()
             if self._writing:
                 return
             version = flushed(self.folder, self._name)
@@ -308,6 +405,13 @@ class LanceStore:
                 self._table.checkout_latest()
             elif version != self._table.version:
                 self._table.checkout(version)
+
+    def _refresh_header(self) -> None:
+        if (self.folder / FILE).stat().st_mtime_ns != self._stamp:
+            before = self.header
+            self._open()
+            if self.header.image_fingerprint != before.image_fingerprint:
+                raise UserError(f"collection {self.folder} was rebuilt with another model; open it again")
 
     def _vector_count(self, column: str) -> int:
         """Return the number of rows that have a vector in the column."""
@@ -319,5 +423,5 @@ class LanceStore:
         record(self.folder, self._name, int(self._table.version))
 
 
-def _among(ids: Sequence[str]) -> str:
-    return f"id IN ({', '.join(quote(id) for id in ids)})"
+def _among(values: Sequence[str], column: str = "id") -> str:
+    return f"{column} IN ({', '.join(map(quote, values))})"

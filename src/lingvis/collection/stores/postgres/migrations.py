@@ -19,7 +19,24 @@ MIGRATIONS = (
         created timestamptz NOT NULL DEFAULT now()
     );
     """,
+    """
+    CREATE TABLE lingvis_albums (
+        collection text COLLATE "C" NOT NULL REFERENCES lingvis_collections ON UPDATE CASCADE ON DELETE CASCADE,
+        name text COLLATE "C" NOT NULL,
+        created timestamptz NOT NULL DEFAULT clock_timestamp(),
+        PRIMARY KEY (collection, name)
+    );
+    CREATE TABLE lingvis_album_pictures (
+        collection text COLLATE "C" NOT NULL,
+        album text COLLATE "C" NOT NULL,
+        hash text COLLATE "C" NOT NULL,
+        place bigint GENERATED ALWAYS AS IDENTITY,
+        PRIMARY KEY (collection, album, hash),
+        FOREIGN KEY (collection, album) REFERENCES lingvis_albums ON UPDATE CASCADE ON DELETE CASCADE
+    );
+    """,
 )
+ALBUMS = 2  # the version with albums
 LOCK = 0x6C696E67766973  # a number that no other program uses as a lock
 PGVECTOR = (0, 8)  # the first version that continues a search when a filter leaves too few rows
 
@@ -32,11 +49,18 @@ def is_prepared(connection: Connection) -> bool:
     return bool(prepared)
 
 
+def has_albums(connection: Connection) -> bool:
+    """Return whether the database has tables for albums."""
+    return _version(connection) >= ALBUMS
+
+
 def migrate(connection: Connection, address: Address) -> None:
     """Migrate the shared tables in one transaction; several processes may try at once."""
     _check_encoding(connection, address)
     if is_prepared(connection) and _version(connection) == len(MIGRATIONS):
         return _check_pgvector(connection, address)
+    if is_prepared(connection) and 0 < _version(connection) < len(MIGRATIONS) and not _owns(connection):
+        return _check_pgvector(connection, address)  # its owner migrates it; until then it has no albums
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         _add_pgvector(connection, address)
@@ -60,6 +84,14 @@ def _version(connection: Connection) -> int:
         "SELECT coalesce(max(version), 0) FROM lingvis_migrations"
     ).fetchone() or (0,)
     return int(version)
+
+
+def _owns(connection: Connection) -> bool:
+    """Return whether the role may change the shared tables."""
+    (owns,) = connection.execute(
+        "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('lingvis_migrations')"
+    ).fetchone() or (False,)
+    return bool(owns)
 
 
 def _add_pgvector(connection: Connection, address: Address) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import astuple
 from typing import Any
 
@@ -37,6 +37,10 @@ COLUMNS = {
     "date": "timestamp NOT NULL",
     CAPTION: "text",
     "lang": "text",
+    "camera": "text",
+    "latitude": "float8",
+    "longitude": "float8",
+    "signature": "bytea",
     "thumbnail": "bytea NOT NULL",
     EMBEDDING: "halfvec({dim}) NOT NULL",
     CAPTION_EMBEDDING: "halfvec({dim})",
@@ -44,7 +48,7 @@ COLUMNS = {
 # Vectors are stored in the row if they fit a page, for fast scans; thumbnails are stored outside.
 STORAGE = {"thumbnail": "external", EMBEDDING: "main", CAPTION_EMBEDDING: "main"}
 SEARCHED = ("path", "date", "size", "format")
-TEXTS = {"id", "path", "hash", "format", CAPTION, "lang"}
+TEXTS = {"id", "path", "hash", "format", CAPTION, "lang", "camera"}
 # PostgreSQL rejects the null character and lone surrogates; they are written as \x1b and four digits.
 REJECTED, ESCAPED = re.compile("[\0\x1b\ud800-\udfff]"), re.compile("\x1b([0-9a-f]{4})")
 
@@ -75,21 +79,41 @@ def names(columns: Sequence[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, columns))
 
 
-def upsert_rows(table: str) -> sql.Composed:
-    """Return one statement for any number of rows; each parameter is a whole column."""
+def add_columns(table: str, missing: Sequence[str]) -> sql.Composed:
+    """Return the statement that adds columns to a table of an earlier version."""
+    added = [
+        sql.SQL("ADD COLUMN IF NOT EXISTS {} {}").format(sql.Identifier(name), sql.SQL(COLUMNS[name]))
+        for name in missing
+    ]
+    return sql.SQL("ALTER TABLE {} {}").format(sql.Identifier(table), sql.SQL(", ").join(added))
+
+
+def read_columns(columns: Sequence[str], missing: Collection[str]) -> sql.Composed:
+    """Return column names, separated by commas, with NULL for those that a table of an earlier version lacks."""
+    return sql.SQL(", ").join(
+        sql.SQL("NULL::{} AS {}").format(sql.SQL(COLUMNS[name]), sql.Identifier(name))
+        if name in missing
+        else sql.Identifier(name)
+        for name in columns
+    )
+
+
+def upsert_rows(table: str, missing: Collection[str] = ()) -> sql.Composed:
+    """Return one statement for any number of rows; each parameter is a whole column, those that are missing left out."""
+    stored = {name: kind for name, kind in COLUMNS.items() if name not in missing}
     values = [
         sql.SQL("{}::{}[]").format(
             sql.Placeholder(format=PyFormat.BINARY), sql.SQL(kind.split()[0].partition("(")[0])
         )
-        for kind in COLUMNS.values()
+        for kind in stored.values()
     ]
-    changes = [sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in list(COLUMNS)[1:]]
+    changes = [sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in list(stored)[1:]]
     return sql.SQL("INSERT INTO {} ({}) SELECT * FROM unnest({}) ON CONFLICT (id) DO UPDATE SET {}").format(
-        sql.Identifier(table), names(list(COLUMNS)), sql.SQL(", ").join(values), sql.SQL(", ").join(changes)
+        sql.Identifier(table), names(list(stored)), sql.SQL(", ").join(values), sql.SQL(", ").join(changes)
     )
 
 
-def to_columns(items: Sequence[Item]) -> list[list[Any]]:
+def to_columns(items: Sequence[Item], missing: Collection[str] = ()) -> list[list[Any]]:
     """Return the parameters of `upsert_rows`, in the order of ids, so that two writers never wait for each other."""
     latest = {item.info.id: item for item in items}
     rows = [latest[id] for id in sorted(latest)]
@@ -101,7 +125,7 @@ def to_columns(items: Sequence[Item]) -> list[list[Any]]:
     columns.append([item.thumbnail for item in rows])
     columns.append([to_half(item.embedding) for item in rows])
     columns.append([None if i.caption_embedding is None else to_half(i.caption_embedding) for i in rows])
-    return columns
+    return [values for name, values in zip(COLUMNS, columns, strict=True) if name not in missing]
 
 
 def to_info(row: Sequence[Any]) -> PictureInfo:
@@ -118,14 +142,24 @@ def to_item(row: Sequence[Any]) -> Item:
     )
 
 
-def to_conditions(where: Filter, column: str) -> tuple[sql.Composed, list[Any]]:
-    """Return the condition that a row passes a filter and has a vector in `column`, and its parameters."""
+def to_conditions(
+    where: Filter, column: str, missing: Collection[str] = ()
+) -> tuple[sql.Composed, list[Any]]:
+    """Return the condition that a row passes a filter and has a value in `column`, and its parameters."""
     clauses = [sql.SQL("{} IS NOT NULL").format(sql.Identifier(column))]
+    if where.area is not None and missing:
+        return sql.Composed([sql.SQL("false")]), []  # nothing in this table has a position
     values: list[Any] = []
     for name, comparison, value in conditions(where):
         if comparison == "starts_with":  # every path that starts with "/a/" is between "/a/" and "/a0"
             clauses.append(sql.SQL("{0} >= %s AND {0} < %s").format(sql.Identifier(name)))
             values += [to_text(value), to_text(value[:-1] + chr(ord(value[-1]) + 1))]
+        elif comparison == "contains":
+            clauses.append(sql.SQL("strpos({}, %s) > 0").format(sql.Identifier(name)))
+            values.append(to_text(value))
+        elif comparison == "in":
+            clauses.append(sql.SQL("{} = ANY(%s)").format(sql.Identifier(name)))
+            values.append([to_text(text) for text in value])
         else:
             clauses.append(sql.SQL("{} {} %s").format(sql.Identifier(name), sql.SQL(comparison)))
             values.append(to_text(value) if isinstance(value, str) else value)

@@ -11,7 +11,8 @@ from psycopg import sql
 
 from lingvis.arrays import Floats
 from lingvis.collection.stores.postgres.connection import Connection
-from lingvis.collection.stores.postgres.rows import names, to_conditions, to_half, to_info, to_text
+from lingvis.collection.stores.postgres.rows import read_columns, to_conditions, to_half, to_info, to_text
+from lingvis.collection.stores.postgres.state import State
 from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit
 
 # The first places come from a fixed number of candidates of the index, and later places from comparing every
@@ -43,21 +44,21 @@ NEAR = sql.SQL("""
 
 
 class Searcher:
-    """Searches one column of vectors of length dim in one table."""
+    """Searches one column of vectors in one table."""
 
-    def __init__(self, connection: Connection, table: str, column: str, dim: int) -> None:
+    def __init__(self, connection: Connection, state: State, column: str) -> None:
         self._cursor = connection.cursor(binary=True)
-        self._column = column
+        self._column, self._missing = column, state.missing
         self._parts = {
-            "info": names(INFO_COLUMNS),
-            "table": sql.Identifier(table),
+            "info": read_columns(INFO_COLUMNS, state.missing),
+            "table": sql.Identifier(state.table),
             "column": sql.Identifier(column),
-            "exact": EXACT.format(column=sql.Identifier(column), dim=sql.Literal(dim)),
+            "exact": EXACT.format(column=sql.Identifier(column), dim=sql.Literal(state.header.dim)),
         }
 
     def exactly(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Compare every row that passes the filter."""
-        passes, values = to_conditions(where, self._column)
+        passes, values = to_conditions(where, self._column, self._missing)
         statement = ALL.format(passes=passes, **self._parts)
         return self._hits(statement, [_single(queries), *values, k, offset], len(queries), offset)
 
@@ -76,7 +77,7 @@ class Searcher:
         """Return places `start` to `end` of the rows that are not among the first."""
         if len(first) < PLACES:
             return []
-        passes, values = to_conditions(where, self._column)
+        passes, values = to_conditions(where, self._column, self._missing)
         passes = sql.SQL("{} AND id <> ALL(%s)").format(passes)
         statement = ALL.format(passes=passes, **self._parts)
         ids = [to_text(hit.id) for hit in first]
@@ -91,7 +92,7 @@ class Searcher:
             "set_config('hnsw.max_scan_tuples', %s, true)",
             [str(candidates), str(SCANNED)],
         )
-        passes, values = to_conditions(where, self._column)
+        passes, values = to_conditions(where, self._column, self._missing)
         statement = NEAR.format(passes=passes, **self._parts)
         halfs = [to_half(query) for query in queries]
         values = [_single(queries), halfs, *values, candidates, candidates, k, offset]

@@ -13,21 +13,23 @@ from lingvis.collection.stores.postgres.address import Address
 from lingvis.collection.stores.postgres.connection import Connection
 from lingvis.collection.stores.postgres.migrations import is_prepared
 from lingvis.collection.stores.postgres.rows import create_table
-from lingvis.collection.stores.records import FORMAT, Header
+from lingvis.collection.stores.records import FORMAT, LATER_COLUMNS, Header
 from lingvis.errors import UserError
 
 SELECT = """
-    SELECT header, name, to_regclass(name) IS NOT NULL
+    SELECT header, name, to_regclass(name) IS NOT NULL, ARRAY(
+        SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(name) AND attnum > 0)
     FROM (SELECT header, 'lingvis_items_' || table_number AS name FROM lingvis_collections WHERE name = %s) AS found
 """
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The current table, and the header of its model."""
+    """The current table, the header of its model, and columns that the table of an earlier version lacks."""
 
     table: str
     header: Header
+    missing: tuple[str, ...] = ()
 
 
 def exists(connection: Connection, address: Address) -> bool:
@@ -40,7 +42,7 @@ def read_state(connection: Connection, address: Address) -> State:
     row = connection.execute(SELECT, [address.collection]).fetchone()
     if row is None:
         raise missing(address)
-    fields, table, table_exists = row
+    fields, table, table_exists, columns = row
     if isinstance(fields, dict) and fields.get("format", FORMAT) != FORMAT:
         raise UserError(
             f"{address.shown} has collection format {fields['format']!r}, this version reads {FORMAT}; upgrade lingvis, "
@@ -57,7 +59,7 @@ def read_state(connection: Connection, address: Address) -> State:
             f"{address.shown} is damaged (its table {table} is gone); restore a backup, or encode all pictures again "
             "(rebuild)"
         )
-    return State(table, header)
+    return State(table, header, tuple(name for name in LATER_COLUMNS if name not in columns))
 
 
 def missing(address: Address) -> UserError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from psycopg import sql
@@ -12,14 +13,18 @@ from lingvis.arrays import Floats
 from lingvis.collection.stores.postgres import hnsw
 from lingvis.collection.stores.postgres import state as states
 from lingvis.collection.stores.postgres.address import Address
+from lingvis.collection.stores.postgres.albums import DatabaseAlbums
+from lingvis.collection.stores.postgres.browsing import Browser
 from lingvis.collection.stores.postgres.care import build_due
 from lingvis.collection.stores.postgres.connection import Connection, ConnectionPool, Result, ask
 from lingvis.collection.stores.postgres.lock import Writer
 from lingvis.collection.stores.postgres.migrations import migrate
 from lingvis.collection.stores.postgres.rows import (
     COLUMNS,
+    add_columns,
     from_text,
     names,
+    read_columns,
     to_columns,
     to_info,
     to_item,
@@ -35,10 +40,13 @@ from lingvis.collection.stores.records import (
     FILE_COLUMNS,
     INFO_COLUMNS,
     Filter,
+    FolderCount,
     Header,
     Hit,
     Item,
+    MonthCount,
     PictureInfo,
+    PlaceCount,
     Statistics,
     StoredFile,
 )
@@ -97,13 +105,18 @@ class PostgresStore:
         """The header that was last read."""
         return self._state.header
 
+    @property
+    def albums(self) -> DatabaseAlbums:
+        """The albums of the collection."""
+        return DatabaseAlbums(self._address, self._pool)
+
     def replace_header(self, header: Header) -> None:
         """Store another header; unless only the path of the model differs, no other process may write until the end."""
         with self._writing() as writer:
             if header != self.header.model_copy(update={"model": header.model}):
                 writer.alone()
             writer.run(lambda connection: states.write_header(connection, self._address, header))
-        self._state = states.State(self._state.table, header)
+        self._state = replace(self._state, header=header)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -111,6 +124,7 @@ class PostgresStore:
         self._writer, self._wants_care = Writer(self._address), False
         try:
             self._writer.run(self._refresh)
+            self._writer.run(self._add_columns)
             yield
         finally:
             self._writer.close()
@@ -128,12 +142,15 @@ class PostgresStore:
 
     def upsert(self, items: Sequence[Item]) -> None:
         """Add rows or replace rows with the same id."""
-        columns = to_columns(items)
 
         def insert(connection: Connection, table: str) -> None:
+            missing = self._state.missing
+            columns = to_columns(items, missing)
             with connection.cursor() as cursor:
                 for start in range(0, len(columns[0]), CHUNK):
-                    cursor.execute(upsert_rows(table), [column[start : start + CHUNK] for column in columns])
+                    cursor.execute(
+                        upsert_rows(table, missing), [column[start : start + CHUNK] for column in columns]
+                    )
 
         self._write(insert)
 
@@ -162,6 +179,14 @@ class PostgresStore:
     def info(self, id: str) -> PictureInfo | None:
         """Return the record of one picture."""
         return next((to_info(row) for row in self._among([id], INFO_COLUMNS)), None)
+
+    def infos(self, ids: Sequence[str]) -> list[PictureInfo]:
+        """Return the records of pictures."""
+        return [to_info(row) for row in self._among(ids, INFO_COLUMNS)]
+
+    def having(self, hashes: Sequence[str]) -> list[PictureInfo]:
+        """Return the records of the pictures with these contents."""
+        return [to_info(row) for row in self._among(hashes, INFO_COLUMNS, "hash")]
 
     def thumbnail(self, id: str) -> bytes | None:
         """Return the thumbnail of one picture."""
@@ -195,7 +220,7 @@ class PostgresStore:
 
         def ask(connection: Connection, table: str) -> list[list[Hit]]:
             graph = hnsw.indexes(connection, table).get(hnsw.index_name(table, column))
-            searcher = Searcher(connection, table, column, self.header.dim)
+            searcher = Searcher(connection, self._state, column)
             if graph is None:
                 return searcher.exactly(queries, k, offset, where)
             return searcher.by_index(queries, k, offset, where, candidates=graph.candidates)
@@ -214,9 +239,45 @@ class PostgresStore:
     def _care(self, connection: Connection) -> None:
         build_due(connection, self._address, (EMBEDDING, CAPTION_EMBEDDING), exact_values=self._exact_values)
 
-    def _among(self, ids: Sequence[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
-        select = sql.SQL("SELECT {columns} FROM {table} WHERE id = ANY(%s)")
-        return self._rows(select, [to_text(id) for id in ids], columns=names(columns))
+    def browse(self, *, k: int, offset: int = 0, where: Filter) -> list[PictureInfo]:
+        """Return the newest rows."""
+        return self._browse(lambda browser: browser.page(k, offset, where))
+
+    def timeline(self, where: Filter) -> list[MonthCount]:
+        """Return pictures per month."""
+        return self._browse(lambda browser: browser.timeline(where))
+
+    def folders(self, where: Filter) -> list[FolderCount]:
+        """Return pictures per folder."""
+        return self._browse(lambda browser: browser.folders(where))
+
+    def places(self, where: Filter, *, step: float) -> list[PlaceCount]:
+        """Return pictures per square of the map."""
+        return self._browse(lambda browser: browser.places(where, step))
+
+    def _browse(self, action: Callable[[Browser], Result]) -> Result:
+        return self._read(lambda connection, _: action(Browser(connection, self._state)))
+
+    def _add_columns(self, connection: Connection) -> None:
+        """Add the columns that a table of an earlier version lacks; a role that may not leaves them out."""
+        state = self._state
+        if state.missing and hnsw.owns(connection, state.table):
+            connection.execute(add_columns(state.table, state.missing))
+            self._refresh(connection)
+
+    def _among(self, values: Sequence[str], columns: Sequence[str], key: str = "id") -> list[tuple[Any, ...]]:
+        select = sql.SQL("SELECT {columns} FROM {table} WHERE {key} = ANY(%s)")
+        texts = [to_text(value) for value in values]
+
+        def fetch(connection: Connection, table: str) -> list[tuple[Any, ...]]:
+            parts = {
+                "table": sql.Identifier(table),
+                "columns": read_columns(columns, self._state.missing),
+                "key": sql.Identifier(key),
+            }
+            return connection.cursor(binary=True).execute(select.format(**parts), [texts]).fetchall()
+
+        return self._read(fetch)
 
     def _rows(self, query: sql.SQL, *values: object, **parts: sql.Composable) -> list[tuple[Any, ...]]:
         def fetch(connection: Connection, table: str) -> list[tuple[Any, ...]]:

@@ -1,0 +1,1 @@
+"""Commands that write a model folder from another: for lower precision, for onnxruntime, with what its scores mean."""

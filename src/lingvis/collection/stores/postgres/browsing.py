@@ -1,0 +1,80 @@
+"""Pictures by date, and numbers per month, folder and part of the map, counted by the server."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import sql
+
+from lingvis.collection.stores.postgres.connection import Connection
+from lingvis.collection.stores.postgres.rows import from_text, read_columns, to_conditions, to_info
+from lingvis.collection.stores.postgres.state import State
+from lingvis.collection.stores.records import (
+    INFO_COLUMNS,
+    MOST_PLACES,
+    Filter,
+    FolderCount,
+    MonthCount,
+    PictureInfo,
+    PlaceCount,
+)
+
+NAME = f"{re.escape(os.sep)}[^{re.escape(os.sep)}]*$"  # the last part of a path
+PAGE = sql.SQL("SELECT {info} FROM {table} WHERE {passes} ORDER BY date DESC, path LIMIT %s OFFSET %s")
+MONTHS = sql.SQL(
+    "SELECT to_char(date_trunc('month', date), 'YYYY-MM') AS month, count(*) FROM {table} WHERE {passes} "
+    "GROUP BY 1 ORDER BY 1 DESC"
+)
+FOLDERS = sql.SQL(
+    "SELECT regexp_replace(path, {name}, '') AS folder, count(*) FROM {table} WHERE {passes} GROUP BY 1 ORDER BY 1"
+)
+PLACES = sql.SQL("""
+    SELECT avg(latitude), avg(longitude), count(*), (array_agg(id ORDER BY date DESC, path))[1]
+    FROM {table} WHERE {passes} GROUP BY floor(latitude / %s), floor(longitude / %s) ORDER BY 3 DESC, 4 LIMIT %s
+""")
+
+
+class Browser:
+    """Reads one table by date."""
+
+    def __init__(self, connection: Connection, state: State) -> None:
+        self._cursor, self._state = connection.cursor(binary=True), state
+
+    def page(self, k: int, offset: int, where: Filter) -> list[PictureInfo]:
+        """Return the newest rows."""
+        info = read_columns(INFO_COLUMNS, self._state.missing)
+        return [to_info(row) for row in self._rows(PAGE, where, [k, offset], info=info)]
+
+    def timeline(self, where: Filter) -> list[MonthCount]:
+        """Return pictures per month."""
+        return [MonthCount(*row) for row in self._rows(MONTHS, where)]
+
+    def folders(self, where: Filter) -> list[FolderCount]:
+        """Return pictures per folder."""
+        rows = self._rows(FOLDERS, where, name=sql.Literal(NAME))
+        return [FolderCount(from_text(folder) or os.sep, count) for folder, count in rows]
+
+    def places(self, where: Filter, step: float) -> list[PlaceCount]:
+        """Return pictures per square of the map."""
+        if self._state.missing:
+            return []
+        rows = self._rows(PLACES, where, [step, step, MOST_PLACES], column="latitude")
+        return [
+            PlaceCount(latitude, longitude, count, from_text(id)) for latitude, longitude, count, id in rows
+        ]
+
+    def _rows(
+        self,
+        statement: sql.SQL,
+        where: Filter,
+        values: Sequence[Any] = (),
+        *,
+        column: str = "id",
+        **parts: sql.Composable,
+    ) -> list[tuple[Any, ...]]:
+        passes, conditions = to_conditions(where, column, self._state.missing)
+        query = statement.format(table=sql.Identifier(self._state.table), passes=passes, **parts)
+        return self._cursor.execute(query, [*conditions, *values]).fetchall()

@@ -1,0 +1,1 @@
+"""Words of a new language and their translations: lexicon, word vectors, word-by-word glosses."""

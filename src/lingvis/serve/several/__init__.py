@@ -1,0 +1,1 @@
+"""Several collections in one server: their names and their paths."""
