@@ -20,6 +20,7 @@ SIZES = ((2_000, 8_000), (60_000, 240_000))  # bytes: within the limits of heade
 GROWTH = 8  # times the time for 4 times the bytes; quadratic growth is 16
 FLOOR = 0.02  # seconds of the processor that are noise
 BESIDE = 0.1  # seconds for another client
+TRIES = 5
 
 Build = Callable[[int], bytes]
 pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs Linux")
@@ -185,19 +186,19 @@ def send(port: int, data: bytes, piece: int = 1 << 20) -> bytes:
 def check_growth(server: Running, small: bytes, large: bytes, piece: int = 1 << 20) -> None:
     """Send both several times; all times are those of the processor, since a test machine may have other work.
 
-    A second try is allowed: Python may collect garbage or import a module in the first.
+    The least time of several tries counts: Python may collect garbage or import a module in one of them.
     """
-    for last_try in (False, True):
-        used = {}
+    used = dict.fromkeys((small, large), float("inf"))
+    for _ in range(TRIES):
         with beside(server) as waits:
-            for data in (small, large):
+            for data in used:
                 start = processor_seconds(server.pid)
                 for _ in range(3):
                     assert b" 500 " not in send(server.port, data, piece)
-                used[data] = processor_seconds(server.pid) - start
+                used[data] = min(used[data], processor_seconds(server.pid) - start)
         linear = used[large] / max(used[small], FLOOR) <= GROWTH
-        if last_try or (linear and max(waits) < BESIDE):
-            break
+        if linear and max(waits) < BESIDE:
+            return
     assert linear, used.values()
     assert max(waits) < BESIDE
 
