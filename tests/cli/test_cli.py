@@ -1,9 +1,8 @@
-"""The command line as a user meets it: real processes, exit codes and sentences."""
+"""The command line as a user meets it: exit codes and sentences."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -15,6 +14,8 @@ import pytest
 
 from lingvis.evaluation.protocols import PROTOCOLS
 
+from ..command import lingvis
+
 SMALL = [
     "data.features=toy-grid",
     "text.tokenizer.min_count=1",
@@ -23,18 +24,6 @@ SMALL = [
     "training.batch_size=16",
     "training.epochs=1",
 ]
-
-
-def lingvis(*arguments: str | Path, check: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "lingvis", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100", **environment},
-    )
-    assert done.returncode == check, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")

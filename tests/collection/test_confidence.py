@@ -1,4 +1,4 @@
-"""Honest answers of the shipped model: confidence of hits, words that it does not know, languages; by real commands."""
+"""Honest answers of the shipped model: confidence of hits, words that it does not know, languages."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from lingvis.errors import UserError
 from lingvis.pretrained import find_model
 from lingvis.relevance.known_words import KnownWords
 
+from ..command import lingvis as run
 from .photographs import copy_photographs
-
-COMMAND = [sys.executable, "-m", "lingvis"]
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +31,6 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report = lingvis.Collection(home / "photos.lv", device="cpu").add([folder])
     assert report.skipped_types == {".mov": 1, ".cr2": 2}
     return home
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 def test_hits_have_a_confidence(photographs: Path) -> None:

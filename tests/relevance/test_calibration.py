@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +17,8 @@ from lingvis.pretrained import find_model
 from lingvis.relevance.calibration import Calibration, CalibrationSource
 from lingvis.relevance.fit import fit_calibration
 from lingvis.relevance.judgements import JudgedQuery, Trial, judge, try_queries
+
+from ..command import lingvis as command
 
 SMALL = [
     "data.features=toy-grid",
@@ -102,20 +102,17 @@ def test_the_command_writes_both_files(tmp_path: Path, toy_dataset: Path) -> Non
     run = tmp_path / "model"
     lingvis.train("vsepp", toy_dataset, run, overrides=SMALL, device="cpu")
     out = tmp_path / "copy"
-    command = [sys.executable, "-m", "lingvis"]
-    subprocess.run([*command, "compress", run, out], check=True, capture_output=True)
-    arguments = ["calibrate", str(run), str(toy_dataset), "--out", str(out), "--device", "cpu"]
-    few = subprocess.run([*command, *arguments], check=False, capture_output=True, text=True)
-    assert few.returncode == 2 and "too few to calibrate scores" in few.stderr
-    arguments += ["--split", "train", "--json"]  # it has twice the pictures
-    done = subprocess.run([*command, *arguments], check=True, capture_output=True, text=True)
-    printed = json.loads(done.stdout)
+    command("compress", run, out)
+    arguments = ["calibrate", run, toy_dataset, "--out", out, "--device", "cpu"]
+    assert "too few to calibrate scores" in command(*arguments, check=2).stderr
+    # The training split has twice the pictures.
+    printed = json.loads(command(*arguments, "--split", "train", "--json").stdout)
     fitted = Calibration.read(out)
     assert fitted is not None and printed["score"] == fitted.score > 0
     assert printed["known_words"] > 1000 and (out / KNOWN_WORDS).is_file()
     assert not (run / CALIBRATION).exists()
     # A copy of the model keeps them.
-    subprocess.run([*command, "compress", out, tmp_path / "again"], check=True, capture_output=True)
+    command("compress", out, tmp_path / "again")
     assert Calibration.read(tmp_path / "again") == fitted
 
 

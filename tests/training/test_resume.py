@@ -22,24 +22,21 @@ from lingvis.training.pretraining import LatentPretraining, UniversalPretraining
 from lingvis.training.run import train
 from lingvis.training.start.words import ASSIGNMENT
 
+from ..command import lingvis
 from .small_runs import REGION, Killed, kill_at, overrides, weights
 
 COMMAND = [sys.executable, "-c", "from lingvis.cli import main; main()"]
 
 
+def arguments(dataset: Path, run: Path) -> list[str]:
+    options = [*REGION, "training.checkpoint_seconds=0", "training.epochs=8"]
+    return ["train", "vse_infinity_region", str(dataset), *options, "--out", str(run)]
+
+
 def start(dataset: Path, run: Path, *more: str) -> subprocess.Popen[str]:
-    arguments = [
-        "train",
-        "vse_infinity_region",
-        str(dataset),
-        *REGION,
-        "training.checkpoint_seconds=0",
-        "training.epochs=8",
-    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [*COMMAND, *arguments, "--out", str(run), *more], env=environment, stderr=subprocess.PIPE, text=True
-    )
+    command = [*COMMAND, *arguments(dataset, run), *more]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
@@ -75,7 +72,7 @@ def test_a_resumed_run_ends_with_exactly_the_same_weights(
         UserError, match=r"no finished model .* finish it with: lingvis train \.\.\. --resume"
     ):
         Embedder.load(run)
-    assert start(toy_dataset, run).wait() == 2  # an unfinished run is not overwritten by mistake
+    lingvis(*arguments(toy_dataset, run), check=2)  # an unfinished run is not overwritten by mistake
     process = start(toy_dataset, run, "--resume")
     assert process.wait() == 0, process.communicate()[1]
     expected = weights(uninterrupted)
@@ -91,10 +88,8 @@ def test_two_trainings_in_one_folder_exclude_one_another(toy_dataset: Path, tmp_
         wait_for(run / CHECKPOINT, first)
         first.send_signal(signal.SIGSTOP)  # it neither ends nor writes from here on
         checkpoint = (run / CHECKPOINT).read_bytes()
-        second = start(toy_dataset, run, "--resume")
-        _, errors = second.communicate()
-        assert second.returncode == 2
-        assert errors == (
+        second = lingvis(*arguments(toy_dataset, run), "--resume", check=2)
+        assert second.stderr == (
             f"lingvis: another process is training in {run}; wait until it has finished, or choose another folder\n"
         )
         assert (run / CHECKPOINT).read_bytes() == checkpoint
