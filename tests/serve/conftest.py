@@ -24,6 +24,7 @@ import pytest
 from PIL import Image
 
 from lingvis.collection.collection import Collection
+from lingvis.model.onnx.export import export
 from lingvis.serve.app import create_app
 from lingvis.serve.listening import WebServer
 from lingvis.serve.settings import ServerSettings
@@ -164,9 +165,9 @@ def in_thread(collection: Collection | list[Collection], settings: ServerSetting
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """photos: PNG pictures, two with captions, a TIFF and a JPEG; model; photos.lv."""
+    """photos: PNG pictures, two with captions, a TIFF and a JPEG; model, exported as that which ships; photos.lv."""
     home = tmp_path_factory.mktemp("served").resolve()
-    make_model(home / "model")
+    export(make_model(home / "model"))
     photos = home / "photos"
     make_pictures(photos / "noise", 6)
     (photos / "noise" / "000.en.txt").write_text("a red dog on the beach")
