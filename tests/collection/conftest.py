@@ -1,4 +1,4 @@
-"""Small pictures, untrained models that embed them through a real backbone, a PostgreSQL server."""
+"""Small pictures, untrained models that embed them through a real backbone, servers of PostgreSQL and Milvus."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from lingvis.model.folder import ModelConfig
 from lingvis.model.weights import write_model_folder
 from lingvis.training.validate import load_recipe
 
+from ..milvus import Server as MilvusServer
+from ..milvus import running
 from ..postgres import Server
 from .rows import DIM
 
@@ -112,3 +114,9 @@ def server() -> Iterator[Server]:
 def database(server: Server) -> str:
     """The address of an empty database."""
     return server.make_database(f"d{next(DATABASES)}")
+
+
+@pytest.fixture(scope="session")
+def milvus() -> Iterator[MilvusServer]:
+    with running() as started:
+        yield started

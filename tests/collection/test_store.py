@@ -1,4 +1,4 @@
-"""Both stores: rows come back as they went in, search and filters against naive loops, two processes, rebuilds."""
+"""All stores: rows come back as they went in, search and filters against naive loops, two processes, rebuilds."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.milvus.store import MilvusStore
 from lingvis.collection.stores.open import create_store, open_store, store_exists
 from lingvis.collection.stores.postgres.store import PostgresStore
 from lingvis.collection.stores.records import Filter, FolderCount, MonthCount, PictureInfo
@@ -33,11 +34,13 @@ def shared(server: Server) -> str:
     return server.make_database("shared")
 
 
-@pytest.fixture(params=["lance", "postgres"])
+@pytest.fixture(params=["lance", "postgres", "milvus"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a collection may be made."""
     if request.param == "lance":
         return str(tmp_path / "c.lv")
+    if request.param == "milvus":
+        return str(request.getfixturevalue("milvus").address(f"c{next(COLLECTIONS)}"))
     return f"{request.getfixturevalue('shared')}?collection=c{next(COLLECTIONS)}"
 
 
@@ -89,7 +92,7 @@ FILTERS = [
 def test_search_is_that_of_a_naive_loop(engine: bool, captions: bool, store: Store, address: str) -> None:
     if engine:
         store = open_store(address, exact_values=0)
-        if isinstance(store, PostgresStore):  # LanceDB's engine answers without an index, too
+        if isinstance(store, PostgresStore | MilvusStore):  # LanceDB's engine answers without an index, too
             store.maintain()
     queries = np.stack([unit(np.random.default_rng(1000 + number)) for number in range(3)])
     for where in FILTERS:
@@ -237,6 +240,7 @@ def test_an_empty_collection_finds_nothing(address: str) -> None:
 READER = """
 import sys, numpy as np
 from lingvis.collection.stores.records import Filter
+from lingvis.collection.stores.milvus.store import MilvusStore
 from lingvis.collection.stores.open import open_store
 store = open_store(sys.argv[1])
 for line in sys.stdin:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from lingvis.collection.stores.open import store_exists
-from lingvis.collection.stores.postgres.address import is_postgres
+from lingvis.collection.stores.servers import is_server
 from lingvis.errors import UserError
 
 NAME_CHARACTERS = 40
@@ -16,7 +16,7 @@ NAME_CHARACTERS = 40
 
 def is_picture_folder(address: str | Path) -> bool:
     """Return whether an address is a folder of pictures: a folder that is no collection."""
-    return not is_postgres(str(address)) and os.path.isdir(address) and not store_exists(str(address))
+    return not is_server(str(address)) and os.path.isdir(address) and not store_exists(str(address))
 
 
 def default_place(folder: str | Path) -> Path:

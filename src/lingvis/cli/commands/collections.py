@@ -215,10 +215,10 @@ def _print_newest(pictures: list[PictureInfo], *, first_rank: int, json: bool) -
 def _reranker(collection: str, run: Path, device: str | None) -> SecondModel:
     """Load a second model; picture vectors are cached in the collection's folder, on a server only for this query."""
     from lingvis.collection.rerank.second_model import SecondModel
-    from lingvis.collection.stores.postgres.address import is_postgres
+    from lingvis.collection.stores.servers import is_server
 
     return SecondModel.load(
-        run, cache=None if is_postgres(collection) else Path(collection) / "rerank", device=device
+        run, cache=None if is_server(collection) else Path(collection) / "rerank", device=device
     )
 
 

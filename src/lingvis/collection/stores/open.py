@@ -6,25 +6,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.milvus import address as milvus
 from lingvis.collection.stores.postgres.address import is_postgres, parse
 from lingvis.collection.stores.records import Header
+from lingvis.collection.stores.servers import shown
 from lingvis.errors import UserError
 from lingvis.extras import report_missing
 
 if TYPE_CHECKING:
     from lingvis.collection.stores.lance.store import LanceStore
+    from lingvis.collection.stores.milvus.store import MilvusStore
     from lingvis.collection.stores.postgres.store import PostgresStore
 
-
-def shown(address: str | Path) -> str:
-    """Return an address for messages, without a password."""
-    return parse(str(address)).shown if is_postgres(str(address)) else str(address)
+__all__ = ["create_store", "open_store", "shown", "store_exists"]
 
 
 def store_exists(address: str) -> bool:
     """Return whether there is a collection at the address."""
     if is_postgres(address):
         return _postgres().exists(parse(address))
+    if milvus.is_milvus(address):
+        return _milvus().exists(milvus.parse(address))
     with report_missing():
         from lingvis.collection.stores.lance.folder import is_collection
 
@@ -39,6 +41,8 @@ def open_store(address: str, *, exact_values: int | None = None) -> Store:
     options = {} if exact_values is None else {"exact_values": exact_values}
     if is_postgres(address):
         return _postgres()(parse(address), **options)
+    if milvus.is_milvus(address):
+        return _milvus()(milvus.parse(address), **options)
     return _lance()(Path(address), **options)
 
 
@@ -49,6 +53,8 @@ def create_store(
     options = {} if exact_values is None else {"exact_values": exact_values}
     if is_postgres(address):
         return _postgres().create(parse(address), header, replace=replace, **options)
+    if milvus.is_milvus(address):
+        return _milvus().create(milvus.parse(address), header, replace=replace, **options)
     return _lance().create(Path(address), header, replace=replace, **options)
 
 
@@ -67,3 +73,11 @@ def _postgres() -> type[PostgresStore]:
             "collections on PostgreSQL need psycopg and pgvector; run: pip install 'lingvis[postgres]'"
         ) from error
     return PostgresStore
+
+
+def _milvus() -> type[MilvusStore]:
+    try:
+        from lingvis.collection.stores.milvus.store import MilvusStore
+    except ImportError as error:
+        raise UserError("collections on Milvus need pymilvus; run: pip install 'lingvis[milvus]'") from error
+    return MilvusStore

@@ -11,8 +11,8 @@ from pathlib import Path
 from lingvis.collection.binding import ImageEmbedder, check_image_side, same_captions
 from lingvis.collection.stores.contract import FullDiskError, Store
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
-from lingvis.collection.stores.postgres.address import is_postgres
 from lingvis.collection.stores.records import Header, StoredFile
+from lingvis.collection.stores.servers import is_server
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.fill import BatchWriter
 from lingvis.collection.writer.plan import IndexPlan, make_plan
@@ -217,7 +217,7 @@ class Indexer:
                     self._captions.encode([(item, item.info.caption, item.info.lang) for item in items])
                 )
             store.replace_header(header)
-        elif not is_postgres(self._address) and not from_reference(stored.model).is_dir():
+        elif not is_server(self._address) and not from_reference(stored.model).is_dir():
             # On a server the path may be valid on other machines.
             store.replace_header(header)
         self._followed = True

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from lingvis.collection.stores.postgres.address import is_postgres
+from lingvis.collection.stores.servers import is_server
 from lingvis.errors import UserError
 from lingvis.files import read_secret
 from lingvis.serve.operation.root_path import check_root_path
@@ -115,7 +115,7 @@ def _from_file(file: Path) -> dict[str, Any]:
     folder = file.resolve().parent
 
     def placed(text: str) -> str:
-        return text if is_postgres(text) else str(folder / Path(text).expanduser())
+        return text if is_server(text) else str(folder / Path(text).expanduser())
 
     for name in ("collection", "model", "token_file"):
         if name in values and values[name] != "lingvis-base":

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.postgres.address import is_postgres, parse
+from lingvis.collection.stores.servers import is_server, name_on_server
 from lingvis.errors import UserError
 
 PREFIX = "/c/"
@@ -23,7 +23,7 @@ def named(collections: Collection | Sequence[Collection]) -> dict[str, Collectio
     names: dict[str, Collection] = {}
     for collection in [collections] if isinstance(collections, Collection) else collections:
         address = collection.address
-        name = parse(address).collection if is_postgres(address) else Path(address).resolve().name
+        name = name_on_server(address) if is_server(address) else Path(address).resolve().name
         name = name.removesuffix(".lv") or name
         if name in names:
             raise UserError(

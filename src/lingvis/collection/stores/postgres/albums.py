@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lingvis.collection.stores.albums import check_exists, check_rename, check_size
+from lingvis.collection.stores.escapes import from_text, to_text
 from lingvis.collection.stores.postgres.address import Address
 from lingvis.collection.stores.postgres.connection import Connection, ConnectionPool, Result, ask
 from lingvis.collection.stores.postgres.migrations import has_albums
-from lingvis.collection.stores.postgres.rows import from_text, to_text
 from lingvis.errors import UserError
 
 COUNTS = """

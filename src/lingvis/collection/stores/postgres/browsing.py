@@ -9,8 +9,9 @@ from typing import Any
 
 from psycopg import sql
 
+from lingvis.collection.stores.escapes import from_text
 from lingvis.collection.stores.postgres.connection import Connection
-from lingvis.collection.stores.postgres.rows import from_text, read_columns, to_conditions, to_info
+from lingvis.collection.stores.postgres.rows import read_columns, to_conditions, to_info
 from lingvis.collection.stores.postgres.state import State
 from lingvis.collection.stores.records import (
     INFO_COLUMNS,

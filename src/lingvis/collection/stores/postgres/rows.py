@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import astuple
 from typing import Any
@@ -14,6 +13,7 @@ from psycopg.adapt import PyFormat
 
 from lingvis.arrays import Floats
 from lingvis.collection.filters import conditions
+from lingvis.collection.stores.escapes import from_text, to_text
 from lingvis.collection.stores.records import (
     CAPTION,
     CAPTION_EMBEDDING,
@@ -49,8 +49,6 @@ COLUMNS = {
 STORAGE = {"thumbnail": "external", EMBEDDING: "main", CAPTION_EMBEDDING: "main"}
 SEARCHED = ("path", "date", "size", "format")
 TEXTS = {"id", "path", "hash", "format", CAPTION, "lang", "camera"}
-# PostgreSQL rejects the null character and lone surrogates; they are written as \x1b and four digits.
-REJECTED, ESCAPED = re.compile("[\0\x1b\ud800-\udfff]"), re.compile("\x1b([0-9a-f]{4})")
 
 
 def create_table(table: str, dim: int) -> sql.Composed:
@@ -164,20 +162,6 @@ def to_conditions(
             clauses.append(sql.SQL("{} {} %s").format(sql.Identifier(name), sql.SQL(comparison)))
             values.append(to_text(value) if isinstance(value, str) else value)
     return sql.SQL(" AND ").join(clauses), values
-
-
-def to_text(text: str) -> str:
-    """Escape characters that PostgreSQL rejects; `from_text` restores them."""
-    if text.isprintable():
-        return text
-    return REJECTED.sub(lambda match: f"\x1b{ord(match[0]):04x}", text)
-
-
-def from_text(value: Any) -> Any:
-    """Undo `to_text`; other values than strings stay unchanged."""
-    if isinstance(value, str) and "\x1b" in value:
-        return ESCAPED.sub(lambda match: chr(int(match[1], 16)), value)
-    return value
 
 
 def to_half(vector: Floats) -> HalfVector:

@@ -10,8 +10,9 @@ from pgvector import Vector
 from psycopg import sql
 
 from lingvis.arrays import Floats
+from lingvis.collection.stores.escapes import to_text
 from lingvis.collection.stores.postgres.connection import Connection
-from lingvis.collection.stores.postgres.rows import read_columns, to_conditions, to_half, to_info, to_text
+from lingvis.collection.stores.postgres.rows import read_columns, to_conditions, to_half, to_info
 from lingvis.collection.stores.postgres.state import State
 from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit
 

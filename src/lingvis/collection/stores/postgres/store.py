@@ -10,6 +10,7 @@ from typing import Any
 from psycopg import sql
 
 from lingvis.arrays import Floats
+from lingvis.collection.stores.escapes import from_text, to_text
 from lingvis.collection.stores.postgres import hnsw
 from lingvis.collection.stores.postgres import state as states
 from lingvis.collection.stores.postgres.address import Address
@@ -22,13 +23,11 @@ from lingvis.collection.stores.postgres.migrations import migrate
 from lingvis.collection.stores.postgres.rows import (
     COLUMNS,
     add_columns,
-    from_text,
     names,
     read_columns,
     to_columns,
     to_info,
     to_item,
-    to_text,
     to_vector,
     upsert_rows,
 )

@@ -1,0 +1,53 @@
+"""A real Milvus server in a temporary folder, for tests."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from studies.milvus_server import MilvusServer, has_server
+
+# The server looks after new collections and the clock more often than a real one, so that tests wait less.
+SETTINGS = {
+    "proxy.timeTickInterval": "20",
+    "queryCoord.checkChannelInterval": "50",
+    "queryCoord.checkInterval": "50",
+    "queryCoord.checkSegmentInterval": "50",
+    "queryCoord.collectionObserverInterval": "50",
+    "queryCoord.distPullInterval": "50",
+}
+
+
+class Server(MilvusServer):
+    """One that may hang, and leaves nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(tempfile.mkdtemp(prefix="milvus-")), SETTINGS, temporary=True)
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """The process stands still, as on a machine that has hung up."""
+        process = psutil.Process(self.pid)
+        process.suspend()
+        try:
+            yield
+        finally:
+            process.resume()
+
+
+@contextlib.contextmanager
+def running() -> Iterator[Server]:
+    """Start a server; skips the test where it cannot run."""
+    if not has_server():
+        pytest.skip("the package milvus, a server for Linux on x86-64, is not installed")
+    server = Server()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
