@@ -97,7 +97,9 @@ class MilvusServer:
             self._guard.communicate()
             self._guard = None
 
-    def address(self, collection: str, *, user: str = USER, password: str = PASSWORD, options: str = "") -> str:
+    def address(
+        self, collection: str, *, user: str = USER, password: str = PASSWORD, options: str = ""
+    ) -> str:
         """The address of a collection on this server."""
         return f"milvus://{user}:{password}@127.0.0.1:{self.port}/{collection}{options}"
 

@@ -15,6 +15,7 @@ from lingvis.arrays import Floats
 from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.records import Filter
 from lingvis.registry import Registry
+from studies.milvus_server import MilvusServer
 from studies.search.data import Halfs, Ints, make_header, make_items, row_of
 from studies.search.postgres import SERVER, running_server
 
@@ -93,6 +94,16 @@ def postgres_exact(folder: Path, dim: int) -> Engine:
     return _on_server(folder, dim, ALWAYS)
 
 
+@ENGINES.register("milvus", "our Milvus store, by its index")
+def milvus_ann(folder: Path, dim: int) -> Engine:
+    return _on_milvus(folder, dim, NEVER)
+
+
+@ENGINES.register("milvus-exact", "our Milvus store, exact")
+def milvus_exact(folder: Path, dim: int) -> Engine:
+    return _on_milvus(folder, dim, ALWAYS)
+
+
 @ENGINES.register("numpy", "every row compared by numpy, single precision, in memory")
 class Plain:
     """Brute force, without an engine."""
@@ -153,4 +164,12 @@ def _on_server(folder: Path, dim: int, exact_values: int) -> Engine:
         address, server = stack.enter_context(running_server(folder / SERVER))
         store = OurStore(address, dim, exact_values, close=stack.pop_all().close)
         store.processes.append(server)
+    return store
+
+
+def _on_milvus(folder: Path, dim: int, exact_values: int) -> Engine:
+    server = MilvusServer(folder / "milvus", {})  # it ends with this process
+    server.start()
+    store = OurStore(server.address("study"), dim, exact_values, close=server.stop)
+    store.processes.append(server.pid)
     return store

@@ -1,4 +1,4 @@
-"""Favourites and albums, in both stores: names of contents that outlive re-indexing, rebuilds and other models."""
+"""Favourites and albums, in all stores: names of contents that outlive re-indexing, rebuilds and other models."""
 
 from __future__ import annotations
 
@@ -36,11 +36,13 @@ def shared(server: Server) -> str:
     return server.make_database("albums")
 
 
-@pytest.fixture(params=["lance", "postgres"])
+@pytest.fixture(params=["lance", "postgres", "milvus"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a collection may be made."""
     if request.param == "lance":
         return str(tmp_path / "c.lv")
+    if request.param == "milvus":
+        return str(request.getfixturevalue("milvus").address(f"albums{next(COLLECTIONS)}"))
     return f"{request.getfixturevalue('shared')}?collection=c{next(COLLECTIONS)}"
 
 

@@ -78,7 +78,8 @@ def parse(address: str) -> Address:
         uri=f"{'https' if _flag(options) else 'http'}://{bracketed}:{port}",
         token=f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else "",
         collection=name,
-        shown=f"{SCHEME}{user}{bracketed}:{port}/{name}" + (f"?database={database}" if "database" in options else ""),
+        shown=f"{SCHEME}{user}{bracketed}:{port}/{name}"
+        + (f"?database={database}" if "database" in options else ""),
         database=database,
         thumbnails=thumbnails,
         shards=_number(options, "shards"),

@@ -1,7 +1,7 @@
 """The albums of a collection on a server: rows of one Milvus collection that all collections of a database share.
 
 An album is a row with its name, and each picture in it is a row of its own, so that changes by several processes are
-independent upserts and deletions. Rows are read at level "Strong".
+independent upserts and deletions. Readers wait for all changes that the server acknowledged before.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from pymilvus import DataType, MilvusClient, MilvusException
 
 from lingvis.collection.stores.albums import check_exists, check_rename, check_size
 from lingvis.collection.stores.escapes import from_text, to_text
-from lingvis.collection.stores.milvus.connection import Connection
+from lingvis.collection.stores.milvus.connection import NOT_FOUND, Connection
 from lingvis.collection.stores.milvus.reading import PAGE
 from lingvis.collection.stores.milvus.rows import TEXT_BYTES, among, literal
 
@@ -31,71 +32,80 @@ class MilvusAlbums:
 
     def __init__(self, connection: Connection) -> None:
         self._connection, self._collection = connection, connection.address.collection
-        self._turn = threading.Lock()
+        self._turn, self._last = threading.Lock(), 0
 
     def counts(self) -> dict[str, int]:
         """Return the number of hashes per album."""
-        return {name: len(self._members(key)) for key, name in self._albums()}
+        rows = self._query(self._connection.now(), f"collection == {literal(self._collection)}")
+        counts = Counter(row["album"] for row in rows)
+        return {name: counts[key] for key, name in _named(rows)}
 
     def hashes(self, name: str) -> list[str]:
         """Return the hashes of an album."""
-        albums = self._albums()
-        check_exists(name, [held for _, held in albums])
-        return [hash for key, held in albums if held == name for hash in self._members(key)]
+        now = self._connection.now()
+        return self._members(now, self._existing(now, name))
 
     def containing(self, hash: str) -> list[str]:
         """Return the names of the albums with this hash."""
-        keys = {row["album"] for row in self._query(f"hash == {literal(hash)} and album != ''", ["album"])}
-        return [name for key, name in self._albums() if key in keys] if keys else []
+        now = self._connection.now()
+        keys = {row["album"] for row in self._query(now, self._of(f"hash == {literal(to_text(hash))}"))} - {
+            ""
+        }
+        return [name for key, name in self._albums(now) if key in keys] if keys else []
 
     def add(self, name: str, hashes: Sequence[str]) -> int:
         """Add hashes, and make the album if necessary."""
         with self._turn:
-            albums = self._albums()
-            key = next((key for key, held in albums if held == name), None)
-            members = self._members(key) if key is not None else []
-            added = [hash for hash in dict.fromkeys(hashes) if hash not in set(members)]
-            check_size(name, len(members) + len(added), len(albums) + (key is None))
-            if key is None:
-                key = self._free_key(name, {key for key, _ in albums})
+            now = self._connection.now()
+            albums = self._albums(now)
+            keys = [key for key, held in albums if held == name]
+            members = set(self._members(now, keys))
+            added = [hash for hash in dict.fromkeys(hashes) if hash not in members]
+            check_size(name, len(members) + len(added), len(albums) + (not keys))
+            key = keys[0] if keys else self._free_key(name, {key for key, _ in albums})
+            if not keys:
                 self._store([self._row(key, album="", hash=name)])
             self._store([self._row(f"{key}/{_digest(hash)}", album=key, hash=hash) for hash in added])
             return len(added)
 
     def remove(self, name: str, hashes: Sequence[str]) -> int:
         """Remove hashes."""
-        albums = self._albums()
-        check_exists(name, [held for _, held in albums])
-        removed = 0
-        for key in [key for key, held in albums if held == name]:
-            dropped = [f"{key}/{_digest(hash)}" for hash in set(self._members(key)) & set(hashes)]
-            self._drop(dropped)
-            removed += len(dropped)
-        return removed
+        now = self._connection.now()
+        keys = self._existing(now, name)
+        removed = set(self._members(now, keys)) & set(hashes)
+        self._drop([f"{key}/{_digest(hash)}" for key in keys for hash in removed])
+        return len(removed)
 
     def rename(self, name: str, new: str) -> None:
         """Rename an album; it keeps its place."""
-        albums = self._albums()
+        now = self._connection.now()
+        albums = self._albums(now)
         check_rename(name, new, [held for _, held in albums])
         for key in [key for key, held in albums if held == name]:
-            (row,) = self._query(f"id == {literal(key)}", ["place"])
+            (row,) = self._query(now, f"id == {literal(key)}")
             self._store([{**self._row(key, album="", hash=new), "place": row["place"]}])
 
     def delete(self, name: str) -> None:
         """Delete an album."""
-        albums = self._albums()
+        now = self._connection.now()
+        keys = self._existing(now, name)
+        self._drop([*(row["id"] for row in self._query(now, self._of(among("album", keys)))), *keys])
+
+    def _existing(self, now: int, name: str) -> list[str]:
+        """Return the keys of an album, none for favourites that are empty; raises if there is no such album."""
+        albums = self._albums(now)
         check_exists(name, [held for _, held in albums])
-        for key in [key for key, held in albums if held == name]:
-            rows = self._query(f"album == {literal(key)}", ["id"])
-            self._drop([key, *(row["id"] for row in rows)])
+        return [key for key, held in albums if held == name]
 
-    def _albums(self) -> list[Album]:
-        rows = self._query("album == ''", ["hash", "place"])
-        return [(row["id"], from_text(row["hash"])) for row in sorted(rows, key=_place)]
+    def _albums(self, now: int) -> list[Album]:
+        return _named(self._query(now, self._of('album == ""')))
 
-    def _members(self, key: str) -> list[str]:
-        rows = self._query(f"album == {literal(key)}", ["hash", "place"])
+    def _members(self, now: int, keys: Sequence[str]) -> list[str]:
+        rows = self._query(now, self._of(among("album", keys))) if keys else []
         return [from_text(row["hash"]) for row in sorted(rows, key=_place)]
+
+    def _of(self, condition: str) -> str:
+        return f"collection == {literal(self._collection)} and {condition}"
 
     def _free_key(self, name: str, taken: set[str]) -> str:
         """Return the same key in two processes that make one album, but not that of a renamed one."""
@@ -105,7 +115,7 @@ class MilvusAlbums:
         return key
 
     def _row(self, id: str, *, album: str, hash: str) -> dict[str, Any]:
-        self._last = max(time.time_ns(), getattr(self, "_last", 0) + 1)
+        self._last = max(time.time_ns(), self._last + 1)
         return {
             "id": id,
             "collection": self._collection,
@@ -115,28 +125,27 @@ class MilvusAlbums:
             NONE: [0.0, 0.0],
         }
 
-    def _query(self, condition: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-        expression = f"collection == {literal(self._collection)} and ({condition})"
+    def _query(self, now: int, condition: str) -> list[dict[str, Any]]:
+        """Return rows as of a timestamp of the server or later."""
         rows: list[dict[str, Any]] = []
 
         def read() -> list[dict[str, Any]]:
             last = rows[-1]["id"] if rows else ""
             try:
-                return sorted(
-                    self._connection.client.query(
-                        ALBUMS,
-                        filter=f"id > {literal(last)} and {expression}",
-                        output_fields=["id", *columns],
-                        limit=PAGE,
-                        consistency_level="Strong",
-                        timeout=self._connection.seconds,
-                    ),
-                    key=lambda row: str(row["id"]),
+                page = self._connection.client.query(
+                    ALBUMS,
+                    filter=f"id > {literal(last)} and {condition}",
+                    output_fields=["id", "album", "hash", "place"],
+                    limit=PAGE,
+                    consistency_level="Customized",
+                    guarantee_timestamp=now,
+                    timeout=self._connection.seconds,
                 )
             except MilvusException as error:
-                if "can't find collection" in str(error) or error.code == 100:
+                if error.code == NOT_FOUND:
                     return []
                 raise
+            return sorted(page, key=lambda row: str(row["id"]))
 
         while page := self._connection.patiently(read):
             rows += page
@@ -179,6 +188,11 @@ class MilvusAlbums:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _named(rows: Sequence[dict[str, Any]]) -> list[Album]:
+    """Return the albums among rows, in the order in which they were made."""
+    return [(row["id"], from_text(row["hash"])) for row in sorted(rows, key=_place) if not row["album"]]
 
 
 def _place(row: dict[str, Any]) -> tuple[int, str]:

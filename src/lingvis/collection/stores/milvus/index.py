@@ -25,7 +25,9 @@ def make_index(connection: Connection, rows: str, kind: dict[str, Any] = FLAT) -
 
 def is_flat(connection: Connection, rows: str) -> bool:
     """Return whether every row is compared."""
-    found = connection.run(lambda: connection.client.describe_index(rows, EMBEDDING, timeout=connection.seconds))
+    found = connection.run(
+        lambda: connection.client.describe_index(rows, EMBEDDING, timeout=connection.seconds)
+    )
     return found is None or found["index_type"] == FLAT["index_type"]
 
 

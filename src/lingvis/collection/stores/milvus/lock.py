@@ -1,4 +1,4 @@
-"""One writer at a time: Milvus has no locks, but of two processes that create one name with different contents, one fails."""
+"""One writer at a time: Milvus has no locks, but of two processes that create one name in two ways, one fails."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ class Writer:
             if found is None:
                 continue  # it has just been released
             renewed = int(dict(found.get("properties") or {}).get(RENEWED, 0))
-            left = LEASE - ((self._connection.now() >> MILLISECOND_BITS) - (renewed >> MILLISECOND_BITS)) / 1000
+            left = (
+                LEASE - ((self._connection.now() >> MILLISECOND_BITS) - (renewed >> MILLISECOND_BITS)) / 1000
+            )
             if left > 0:
                 raise UserError(
                     f"another process is writing to {self._connection.address.shown}; try again when it has finished or, "
@@ -69,7 +71,11 @@ class Writer:
         properties = {RENEWED: str(self._connection.now())}
         try:
             self._connection.client.create_collection(
-                self._name, schema=schema, num_shards=1, properties=properties, timeout=self._connection.seconds
+                self._name,
+                schema=schema,
+                num_shards=1,
+                properties=properties,
+                timeout=self._connection.seconds,
             )
         except MilvusException as error:
             if "duplicate collection" in str(error):

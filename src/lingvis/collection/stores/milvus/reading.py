@@ -49,7 +49,9 @@ class Reader:
     ) -> list[dict[str, Any]]:
         """Return the rows that have one of some texts in a column."""
         chunks = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
-        return [row for chunk in chunks for row in self.query(among(key, chunk), columns, partition=partition)]
+        return [
+            row for chunk in chunks for row in self.query(among(key, chunk), columns, partition=partition)
+        ]
 
     def scan(self, columns: Sequence[str], condition: str = "") -> Iterator[dict[str, Any]]:
         """Yield all pictures for which a condition holds, in the order of ids."""

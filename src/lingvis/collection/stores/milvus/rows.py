@@ -15,7 +15,6 @@ from pymilvus import DataType, MilvusClient
 from lingvis.arrays import Floats
 from lingvis.collection.stores.escapes import from_text, to_text
 from lingvis.collection.stores.records import (
-    CAPTION,
     COLUMN_OF,
     EMBEDDING,
     INFO_COLUMNS,

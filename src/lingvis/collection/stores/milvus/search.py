@@ -97,7 +97,11 @@ class Searcher:
         pages: list[list[Found]] = []
         for hits in results:
             found = [
-                (round(float(hit["distance"]), DIGITS), from_text(hit["entity"]["path"]), from_text(hit["id"]))
+                (
+                    round(float(hit["distance"]), DIGITS),
+                    from_text(hit["entity"]["path"]),
+                    from_text(hit["id"]),
+                )
                 for hit in hits
             ]
             pages.append(sorted(found, key=lambda each: (-each[0], each[1])))

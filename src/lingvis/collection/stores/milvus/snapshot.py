@@ -77,7 +77,11 @@ class Snapshot:
     def passing(self, reader: Reader, where: Filter) -> list[Picture]:
         """Return the pictures that pass a filter, the newest first."""
         tests = [
-            (Picture._fields.index(column), COMPARE[comparison], frozenset(value) if comparison == "in" else value)
+            (
+                Picture._fields.index(column),
+                COMPARE[comparison],
+                frozenset(value) if comparison == "in" else value,
+            )
             for column, comparison, value in conditions(where)
         ]
         pictures = self.pictures(reader)
@@ -94,7 +98,11 @@ class Snapshot:
             if comparison == "starts_with":
                 clauses.append(in_folder(value))
             elif comparison == "contains":
-                paths = {picture.path.partition(value)[0] for picture in self.pictures(reader) if value in picture.path}
+                paths = {
+                    picture.path.partition(value)[0]
+                    for picture in self.pictures(reader)
+                    if value in picture.path
+                }
                 clauses.append(" or ".join(in_folder(path + value) for path in sorted(paths)) or 'id == ""')
             elif comparison == "in":
                 clauses.append(f"{column} in [{', '.join(map(literal, value))}]")
@@ -118,7 +126,10 @@ class Snapshot:
 def timeline(pictures: Sequence[Picture]) -> list[MonthCount]:
     """Return pictures per month, the latest first."""
     counts = Counter((picture.date.year, picture.date.month) for picture in pictures)
-    return [MonthCount(f"{year:04}-{month:02}", counts[year, month]) for year, month in sorted(counts, reverse=True)]
+    return [
+        MonthCount(f"{year:04}-{month:02}", counts[year, month])
+        for year, month in sorted(counts, reverse=True)
+    ]
 
 
 def folders(pictures: Sequence[Picture]) -> list[FolderCount]:

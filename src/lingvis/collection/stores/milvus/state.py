@@ -7,8 +7,6 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from lingvis.collection.stores.milvus.address import Address
 from lingvis.collection.stores.milvus.connection import Connection
 from lingvis.collection.stores.milvus.index import make_index
@@ -39,20 +37,30 @@ def exists(connection: Connection) -> bool:
     return connection.describe(alias(connection.address)) is not None
 
 
-def read_state(connection: Connection) -> State:
-    """Read header and properties; a rebuild changes the rows, and maybe the model."""
+def read_properties(connection: Connection) -> tuple[str, dict[str, str]] | None:
+    """Return the Milvus collection of the alias and its properties; None if there is none."""
     address = connection.address
     found = connection.describe(alias(address))
     if found is None:
-        raise UserError(
-            f"no collection at {address.shown}; make one with: lingvis index '{address.shown}' FOLDER --model RUN"
-        )
+        return None
     properties = dict(found.get("properties") or {})
     if HEADER not in properties or found["collection_name"] == alias(address):
         raise UserError(
             f"the name {alias(address)} on the server of {address.shown} is taken by something that lingvis has not made; "
             "choose another name"
         )
+    return str(found["collection_name"]), properties
+
+
+def read_state(connection: Connection) -> State:
+    """Read header and properties; a rebuild changes the rows, and maybe the model."""
+    address = connection.address
+    found = read_properties(connection)
+    if found is None:
+        raise UserError(
+            f"no collection at {address.shown}; make one with: lingvis index '{address.shown}' FOLDER --model RUN"
+        )
+    rows, properties = found
     try:
         values = json.loads(properties[HEADER])
         if isinstance(values, dict) and values.get("format", FORMAT) != FORMAT:
@@ -61,16 +69,16 @@ def read_state(connection: Connection) -> State:
                 "lingvis, or index the pictures into a new collection"
             )
         header, written = Header.model_validate(values), int(properties[WRITTEN])
-    except (KeyError, ValueError, ValidationError) as error:
+    except (KeyError, ValueError) as error:
         raise UserError(
             f"the header of {address.shown} is damaged; restore a backup, or encode all pictures again (rebuild)"
         ) from error
-    return State(
-        found["collection_name"],
-        header,
-        written,
-        address.thumbnails or properties.get(THUMBNAILS) or None,
-    )
+    return State(rows, header, written, thumbnails_of(address, properties))
+
+
+def thumbnails_of(address: Address, properties: dict[str, str]) -> str | None:
+    """Return the folder of thumbnails; None: they are in the rows."""
+    return address.thumbnails or properties.get(THUMBNAILS) or None
 
 
 def create(connection: Connection, header: Header) -> None:

@@ -76,11 +76,11 @@ class MilvusStore:
         connection = Connection(address)
         if replace or not state.exists(connection):
             with contextlib.closing(Writer(connection)):
-                before = state.read_state(connection) if state.exists(connection) else None
+                before = state.read_properties(connection)
                 if replace or before is None:
                     state.create(connection, header)
-                if replace and before is not None and before.thumbnails is not None:
-                    ThumbnailFolder(before.thumbnails, before.rows).drop()
+                if replace and before is not None and (folder := state.thumbnails_of(address, before[1])):
+                    ThumbnailFolder(folder, before[0]).drop()
         return cls(address, exact_values=exact_values)
 
     @staticmethod
@@ -137,10 +137,7 @@ class MilvusStore:
         """Return whole rows."""
         embeddings = self.vectors(ids, captions=True)
         rows = self._among(ids, [*INFO_COLUMNS, "thumbnail", EMBEDDING])
-        return [
-            to_item(row, self._thumbnail(row), embeddings.get(from_text(row["id"])))
-            for row in rows
-        ]
+        return [to_item(row, self._thumbnail(row), embeddings.get(from_text(row["id"]))) for row in rows]
 
     def vectors(self, ids: Sequence[str], *, captions: bool = False) -> dict[str, Floats]:
         """Return embeddings by id."""
@@ -149,7 +146,8 @@ class MilvusStore:
         else:
             rows = self._among(ids, ["id", EMBEDDING])
         return {
-            from_text(row["id"].removeprefix(CAPTION_ID)): np.asarray(row[EMBEDDING], np.float32) for row in rows
+            from_text(row["id"].removeprefix(CAPTION_ID)): np.asarray(row[EMBEDDING], np.float32)
+            for row in rows
         }
 
     def info(self, id: str) -> PictureInfo | None:
