@@ -12,8 +12,11 @@ import pytest
 
 from studies.milvus_server import MilvusServer, has_server
 
-# The server looks after new collections and the clock more often than a real one, so that tests wait less.
+# The server looks after new collections and the clock more often than a real one, so that tests wait less; and it has no
+# interim index, which finds fewer rows until the graph is built.
 SETTINGS = {
+    "queryNode.segcore.interimIndex.enableIndex": "false",
+    "queryCoord.checkIndexInterval": "100",
     "proxy.timeTickInterval": "20",
     "queryCoord.checkChannelInterval": "50",
     "queryCoord.checkInterval": "50",

@@ -23,7 +23,7 @@ from lingvis.collection.stores.milvus.connection import Connection
 from lingvis.collection.stores.milvus.index import is_flat
 from lingvis.collection.stores.milvus.state import HEADER as HEADER_PROPERTY
 from lingvis.collection.stores.milvus.state import read_state
-from lingvis.collection.stores.open import create_store, open_store, shown
+from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.records import Filter
 from lingvis.errors import UserError
 
@@ -46,11 +46,6 @@ with store.writing():
 
 def connect(address: str) -> Connection:
     return Connection(parse(address))
-
-
-def set_property(address: str, value: str) -> None:
-    connection = connect(address)
-    connection.client.alter_collection_properties(read_state(connection).rows, {HEADER_PROPERTY: value})
 
 
 def test_addresses() -> None:
@@ -135,11 +130,11 @@ def test_servers_that_cannot_be_used_get_a_sentence(milvus: Server) -> None:
 
 
 def test_a_server_that_hangs_gets_a_sentence_and_goes_on(milvus: Server) -> None:
-    store = create_store(milvus.address("hangs", options="?timeout=2"), HEADER)
+    store = create_store(milvus.address("hangs", options="?timeout=1"), HEADER)
     with milvus.stopped():
         began = time.monotonic()
         for action in (store.count, lambda: store.browse(k=1, where=Filter())):
-            with pytest.raises(UserError, match=r"does not answer \(no answer within 2 seconds\)"):
+            with pytest.raises(UserError, match=r"does not answer \(no answer within 1 seconds\)"):
                 action()
         assert time.monotonic() - began < 10
     assert store.count() == 0
@@ -153,11 +148,12 @@ def test_names_headers_and_formats_of_others(milvus: Server) -> None:
             action()
     address = milvus.address("header")
     create_store(address, HEADER)
-    set_property(address, json.dumps({**HEADER.model_dump(), "format": 9}))
+    connection = connect(address)
+    rows, change = read_state(connection).rows, connection.client.alter_collection_properties
+    change(rows, {HEADER_PROPERTY: json.dumps({**HEADER.model_dump(), "format": 9})})
     with pytest.raises(UserError, match=r"has collection format 9, this version reads 1; upgrade lingvis"):
         open_store(address)
-    create_store(address, HEADER)
-    set_property(address, "{}")
+    change(rows, {HEADER_PROPERTY: "{}"})
     with pytest.raises(UserError, match=r"the header of .* is damaged; restore a backup, or"):
         open_store(address)
 
@@ -233,3 +229,17 @@ def test_commands_and_several_collections(
     (tmp_path / "0" / "001.png").unlink()
     main(["index", addresses[0], str(tmp_path / "0"), "--prune"])
     assert (holiday.store.count(), work.store.count()) == (1, 3)
+
+
+def test_shards_and_replicas(milvus: Server) -> None:
+    with pytest.raises(
+        UserError, match=r"cannot hold 2 replicas, each of which needs a query node.*add nodes"
+    ):
+        create_store(milvus.address("copies", options="?replicas=2"), HEADER)
+    assert not store_exists(milvus.address("copies"))
+    store = create_store(milvus.address("parts", options="?shards=3"), HEADER)
+    items = [make_item(number) for number in range(60)]
+    store.upsert(items)
+    store.delete(["0001", "0004"])
+    (hits,) = store.search(items[3].embedding[None], k=100, where=Filter())
+    assert hits[0].id == "0003" and len(hits) == store.count() == len(list(store.files())) == 58

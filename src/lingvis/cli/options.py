@@ -9,7 +9,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 COLLECTION = (
-    "The collection folder, postgresql://USER@HOST/DATABASE?collection=NAME, or a folder of pictures."
+    "The collection folder, postgresql://USER@HOST/DATABASE?collection=NAME, milvus://HOST:PORT/NAME, or a folder of "
+    "pictures."
 )
 
 DatasetFolder = Annotated[Path, Parameter(help="The dataset folder.")]

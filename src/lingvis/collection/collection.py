@@ -57,9 +57,10 @@ EVERYTHING = Filter()
 class Collection:
     """`Collection.open("photos.lv").search("ein Hund am Strand")`.
 
-    address: a folder, or postgresql://USER@HOST/DATABASE?collection=NAME. model: a model folder; None for the model that
-    filled the collection, or lingvis-base if the collection is new. The constructor opens nothing: the store is opened,
-    or made by `add`, and the model is loaded at first use. Several threads may search at once.
+    address: a folder, postgresql://USER@HOST/DATABASE?collection=NAME, or milvus://HOST:PORT/NAME. model: a model folder;
+    None for the model that filled the collection, or lingvis-base if the collection is new. The constructor opens
+    nothing: the store is opened, or made by `add`, and the model is loaded at first use. Several threads may search at
+    once.
     """
 
     def __init__(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from lingvis.collection.stores.milvus.connection import Connection
 from lingvis.collection.stores.records import EMBEDDING
 
+LEAST = 1024  # rows of a segment from which on Milvus builds an index for it
+SECONDS_TO_BUILD = 3600.0  # that a writer waits; the server goes on
 METRIC = "IP"  # of unit vectors: the cosine
 FLAT: dict[str, Any] = {"index_type": "FLAT", "params": {}}
 HNSW: dict[str, Any] = {"index_type": "HNSW", "params": {"M": 16, "efConstruction": 200}}
@@ -43,8 +46,22 @@ def change_to_graph(connection: Connection, rows: str, *, replicas: int) -> None
     connection.run(replace)
     make_index(connection, rows, HNSW)
     connection.run(lambda: client.load_collection(rows, replica_number=replicas))
+    _await_graph(connection, rows)
 
 
-def flush(connection: Connection, rows: str) -> None:
-    """Close the rows in memory, so that they get their part of the graph."""
+def add_to_graph(connection: Connection, rows: str) -> None:
+    """Close the segments that still grow, so that they get their part of the graph."""
     connection.run(lambda: connection.client.flush(rows))
+    _await_graph(connection, rows)
+
+
+def _await_graph(connection: Connection, rows: str) -> None:
+    """Wait until the nodes use the graph for every segment that gets one; until then the server finds fewer of the best."""
+    end = time.monotonic() + SECONDS_TO_BUILD
+    while time.monotonic() < end:
+        segments = connection.run(
+            lambda: connection.client.list_loaded_segments(rows, timeout=connection.seconds)
+        )
+        if all(segment.index_name or segment.num_rows < LEAST for segment in segments):
+            return
+        time.sleep(0.2)

@@ -14,17 +14,22 @@ from lingvis.collection.stores.milvus.rows import CAPTIONS, make_schema
 from lingvis.collection.stores.records import FORMAT, Header
 from lingvis.errors import UserError
 
-HEADER, WRITTEN, THUMBNAILS = "lingvis.header", "lingvis.written", "lingvis.thumbnails"  # properties
+# Properties of the Milvus collection.
+HEADER, WRITTEN = "lingvis.header", "lingvis.written"
+THUMBNAILS, REPLICAS = "lingvis.thumbnails", "lingvis.replicas"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """rows: the Milvus collection; written: timestamp of its last change; thumbnails: their folder, None: in the rows."""
+    """rows: the Milvus collection; written: timestamp of its last change; thumbnails: their folder, None: in the rows;
+    replicas: copies of the rows in the memory of different nodes.
+    """
 
     rows: str
     header: Header
     written: int
     thumbnails: str | None
+    replicas: int
 
 
 def alias(address: Address) -> str:
@@ -68,12 +73,13 @@ def read_state(connection: Connection) -> State:
                 f"{address.shown} has collection format {values['format']!r}, this version reads {FORMAT}; upgrade "
                 "lingvis, or index the pictures into a new collection"
             )
-        header, written = Header.model_validate(values), int(properties[WRITTEN])
+        header = Header.model_validate(values)
+        written, replicas = int(properties[WRITTEN]), int(properties[REPLICAS])
     except (KeyError, ValueError) as error:
         raise UserError(
             f"the header of {address.shown} is damaged; restore a backup, or encode all pictures again (rebuild)"
         ) from error
-    return State(rows, header, written, thumbnails_of(address, properties))
+    return State(rows, header, written, thumbnails_of(address, properties), replicas)
 
 
 def thumbnails_of(address: Address, properties: dict[str, str]) -> str | None:
@@ -89,6 +95,7 @@ def create(connection: Connection, header: Header) -> None:
         HEADER: header.model_dump_json(),
         WRITTEN: str(connection.now()),
         THUMBNAILS: address.thumbnails or "",
+        REPLICAS: str(address.replicas),
     }
 
     def make() -> None:
@@ -103,7 +110,16 @@ def create(connection: Connection, header: Header) -> None:
 
     connection.run(make)
     make_index(connection, name)
-    connection.run(lambda: client.load_collection(name, replica_number=address.replicas))
+    try:
+        connection.run(lambda: client.load_collection(name, replica_number=address.replicas))
+    except UserError as error:
+        connection.drop(name)
+        if address.replicas == 1:
+            raise
+        raise UserError(
+            f"{address.shown} cannot hold {address.replicas} replicas, each of which needs a query node of its own "
+            f"({error}); add nodes, or ask for fewer"
+        ) from error
     change = client.alter_alias if exists(connection) else client.create_alias
     connection.run(lambda: change(name, alias(address), timeout=seconds))
     pattern = re.compile(f"{_stem(address)}[0-9a-f]{{8}}")

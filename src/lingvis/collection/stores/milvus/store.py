@@ -16,7 +16,7 @@ from lingvis.collection.stores.milvus import snapshot, state
 from lingvis.collection.stores.milvus.address import Address
 from lingvis.collection.stores.milvus.albums import MilvusAlbums
 from lingvis.collection.stores.milvus.connection import Connection
-from lingvis.collection.stores.milvus.index import change_to_graph, flush, is_flat
+from lingvis.collection.stores.milvus.index import add_to_graph, change_to_graph, is_flat
 from lingvis.collection.stores.milvus.lock import Writer
 from lingvis.collection.stores.milvus.reading import Reader
 from lingvis.collection.stores.milvus.rows import (
@@ -49,8 +49,8 @@ from lingvis.collection.stores.records import (
 )
 from lingvis.errors import UserError
 
-# Up to this size every row is compared.
-EXACT_VALUES = 100_000_000
+# Up to this size every row is compared. Measured with 100,000 x 256 on 2 busy cores: 33 to 42 ms per query.
+EXACT_VALUES = 30_000_000
 CHUNK = 500  # rows of one change
 Result = TypeVar("Result")
 
@@ -213,11 +213,11 @@ class MilvusStore:
         """Build the graph when every row has become too much to compare; later, let new rows join it."""
         with self._writing() as writer:
             writer.check()
-            rows, address = self._refresh().rows, self._connection.address
-            if not is_flat(self._connection, rows):
-                flush(self._connection, rows)
+            current = self._refresh()
+            if not is_flat(self._connection, current.rows):
+                add_to_graph(self._connection, current.rows)
             elif self.count() * self.header.dim > self._exact_values:
-                change_to_graph(self._connection, rows, replicas=address.replicas)
+                change_to_graph(self._connection, current.rows, replicas=current.replicas)
 
     def _upsert(self, items: Sequence[Item]) -> None:
         folder = self._folder()
