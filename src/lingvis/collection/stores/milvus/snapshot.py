@@ -24,7 +24,7 @@ from lingvis.collection.stores.records import (
 
 
 class Picture(NamedTuple):
-    """What is known of a picture without asking the server."""
+    """The columns of a picture that are in memory."""
 
     id: str
     path: str
@@ -111,7 +111,7 @@ class Snapshot:
         return " and ".join(f"({clause})" for clause in clauses)
 
     def _follow(self, reader: Reader) -> bool:
-        """Take over rows that changed; returns whether that was all, because no row was dropped."""
+        """Load rows that changed; returns whether that was all, because no row was dropped."""
         self._add(reader, f"changed >= {self._changed}")
         return len(self._held) == reader.count()
 

@@ -250,7 +250,7 @@ class MilvusStore:
         )
 
     def _change(self, action: Callable[[], None]) -> None:
-        """Run a change as the only writer; whoever reads after it sees it."""
+        """Run a change as the only writer; everyone who reads after it sees it."""
         with self._writing() as writer:
             writer.check()
             self._refresh()
