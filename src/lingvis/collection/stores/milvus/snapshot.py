@@ -51,7 +51,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 class Snapshot:
     """The pictures of one state, the newest first; a change costs the transfer of the rows that changed.
 
-    Loading takes about 15 s per million pictures, and 1 KB of memory per picture.
+    Loading 100,000 pictures took 1.3 to 4.3 s on 2 busy cores.
     """
 
     def __init__(self) -> None:
