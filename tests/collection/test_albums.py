@@ -22,6 +22,7 @@ from lingvis.collection.stores.postgres.address import parse
 from lingvis.collection.stores.records import Filter
 from lingvis.errors import UserError
 
+from ..milvus import address_for
 from ..postgres import Server
 from .conftest import make_model, make_pictures
 from .rows import HEADER, make_item
@@ -42,7 +43,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "lance":
         return str(tmp_path / "c.lv")
     if request.param == "milvus":
-        return str(request.getfixturevalue("milvus").address(f"albums{next(COLLECTIONS)}"))
+        return address_for(request, f"albums{next(COLLECTIONS)}")
     return f"{request.getfixturevalue('shared')}?collection=c{next(COLLECTIONS)}"
 
 

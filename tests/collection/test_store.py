@@ -20,6 +20,7 @@ from lingvis.collection.stores.postgres.store import PostgresStore
 from lingvis.collection.stores.records import Filter, FolderCount, MonthCount, PictureInfo
 from lingvis.errors import UserError
 
+from ..milvus import address_for
 from ..postgres import Server
 from .rows import HEADER, make_item, unit
 
@@ -40,7 +41,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "lance":
         return str(tmp_path / "c.lv")
     if request.param == "milvus":
-        return str(request.getfixturevalue("milvus").address(f"c{next(COLLECTIONS)}"))
+        return address_for(request, f"c{next(COLLECTIONS)}")
     return f"{request.getfixturevalue('shared')}?collection=c{next(COLLECTIONS)}"
 
 
