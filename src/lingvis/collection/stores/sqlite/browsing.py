@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -25,8 +26,6 @@ from lingvis.collection.stores.sqlite.rows import select_columns, to_conditions,
 from lingvis.collection.stores.squares import count_squares
 
 LARGEST = 2**63 - 1
-# The path without the characters of its last part: those that are no separator are dropped from its end.
-FOLDER = f"rtrim(path, replace(path, '{os.sep}', ''))"
 
 
 def page(connection: sqlite3.Connection, k: int, offset: int, where: Filter) -> list[PictureInfo]:
@@ -45,17 +44,17 @@ def timeline(connection: sqlite3.Connection, where: Filter) -> list[MonthCount]:
 
 def folders(connection: sqlite3.Connection, where: Filter) -> list[FolderCount]:
     """Return pictures per folder, ordered by path."""
-    rows = _rows(connection, f"{FOLDER}, count(*)", where, "GROUP BY 1")
-    counts = {str(folder).removesuffix(os.sep): count for folder, count in rows}
+    # In Python: SQLite has no function that finds the last separator.
+    counts = Counter(str(path).rpartition(os.sep)[0] for (path,) in _rows(connection, "path", where))
     return [FolderCount(folder or os.sep, counts[folder]) for folder in sorted(counts)]
 
 
 def places(connection: sqlite3.Connection, where: Filter, step: float) -> list[PlaceCount]:
     """Return pictures per square of the map."""
-    names = column_names(connection)
-    columns = select_columns(["id", "latitude", "longitude"], names)
-    rows = _rows(connection, columns, where, "ORDER BY date DESC, path")
-    placed = [row for row in rows if row[1] is not None and row[2] is not None]
+    columns = select_columns(["id", "latitude", "longitude"], column_names(connection))
+    placed = _rows(
+        connection, columns, where, "AND latitude + longitude IS NOT NULL ORDER BY date DESC, path"
+    )
     if not placed:
         return []
     ids, *degrees = zip(*placed, strict=True)
@@ -78,7 +77,7 @@ def statistics(connection: sqlite3.Connection) -> Statistics:
 
 
 def _rows(
-    connection: sqlite3.Connection, columns: str, where: Filter, end: str, limits: Sequence[int] = ()
+    connection: sqlite3.Connection, columns: str, where: Filter, end: str = "", limits: Sequence[int] = ()
 ) -> list[tuple[Any, ...]]:
     clause, values = to_conditions(where, column_names(connection))
     return connection.execute(

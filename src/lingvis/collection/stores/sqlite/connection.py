@@ -19,7 +19,7 @@ LONGEST_VALUE = 1 << 26  # bytes
 # The text of a schema runs nothing with effects, and damaged pages are found before they are used.
 SAFE = ("PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA temp_store = MEMORY")
 WRITING = ("PRAGMA synchronous = FULL", "PRAGMA secure_delete = OFF")
-READING = ("PRAGMA query_only = ON",)
+READING = ("PRAGMA query_only = ON", "PRAGMA cache_size = -16384")  # KiB
 
 
 def create_database(file: Path) -> None:

@@ -57,5 +57,7 @@ def read_vectors(connection: sqlite3.Connection, column: str, dim: int) -> tuple
 def passing_numbers(connection: sqlite3.Connection, where: Filter) -> Ints:
     """Return the numbers of the rows that pass a filter."""
     clause, values = to_conditions(where, column_names(connection))
-    rows = connection.execute(f"SELECT number FROM pictures WHERE {clause}", values)
-    return np.fromiter((number for (number,) in rows), np.int64)
+    # As one text: a Python object per row would take five times as long.
+    statement = f"SELECT group_concat(number) FROM pictures WHERE {clause}"
+    (numbers,) = connection.execute(statement, values).fetchone()
+    return np.fromstring(numbers or "", np.int64, sep=",")
