@@ -69,10 +69,10 @@ def statistics(connection: sqlite3.Connection) -> Statistics:
     return Statistics(
         pictures=sum(row[1] for row in rows),
         captions=sum(row[2] for row in rows),
-        bytes=sum(row[3] for row in rows),
+        bytes=sum(int(row[3] or 0) for row in rows),
         formats={str(row[0]): row[1] for row in rows},
-        first=datetime.fromisoformat(min(row[4] for row in rows)) if rows else None,
-        last=datetime.fromisoformat(max(row[5] for row in rows)) if rows else None,
+        first=datetime.fromisoformat(min(str(row[4]) for row in rows)) if rows else None,
+        last=datetime.fromisoformat(max(str(row[5]) for row in rows)) if rows else None,
     )
 
 

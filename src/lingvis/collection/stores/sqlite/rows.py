@@ -18,11 +18,13 @@ from lingvis.collection.stores.records import (
     CAPTION_EMBEDDING,
     COLUMN_OF,
     EMBEDDING,
+    FILE_COLUMNS,
     INFO_COLUMNS,
     LATER_COLUMNS,
     Filter,
     Item,
     PictureInfo,
+    StoredFile,
 )
 
 APPLICATION = 0x6C76_6331  # the mark of our databases
@@ -32,7 +34,9 @@ HINTS = {COLUMN_OF.get(name, name): hint for name, hint in get_type_hints(Pictur
 KINDS = {name: frozenset(get_args(hint) or (hint,)) for name, hint in HINTS.items()}
 DATES = [name for name, kinds in KINDS.items() if datetime in kinds]
 DATE_PLACES = [INFO_COLUMNS.index(name) for name in DATES]
-STORED_KINDS = [frozenset(str if kind is datetime else kind for kind in KINDS[name]) for name in INFO_COLUMNS]
+STORED_KINDS = {
+    name: frozenset(str if kind is datetime else kind for kind in kinds) for name, kinds in KINDS.items()
+}
 
 
 def _column(name: str) -> str:
@@ -100,13 +104,23 @@ def to_row(info: PictureInfo) -> list[Any]:
 
 def to_info(row: Sequence[Any]) -> PictureInfo:
     """Turn INFO_COLUMNS, in their order, into a record; raises ValueError for values of other types."""
-    values = list(row)
-    for place, value in enumerate(values):
-        if type(value) not in STORED_KINDS[place]:
-            raise ValueError(f"{INFO_COLUMNS[place]} has a value of type {type(value).__name__}")
+    values = checked(row, INFO_COLUMNS)
     for place in DATE_PLACES:
         values[place] = datetime.fromisoformat(values[place])
     return PictureInfo(*values)
+
+
+def to_file(row: Sequence[Any]) -> StoredFile:
+    """Turn FILE_COLUMNS, in their order, into a record; raises ValueError for values of other types."""
+    return StoredFile(*checked(row, FILE_COLUMNS))
+
+
+def checked(row: Sequence[Any], columns: Sequence[str]) -> list[Any]:
+    """Return the values of these columns; raises ValueError for values of other types, which SQLite would store."""
+    for name, value in zip(columns, row, strict=True):
+        if type(value) not in STORED_KINDS[name]:
+            raise ValueError(f"{name} has a value of type {type(value).__name__}")
+    return list(row)
 
 
 def to_item(row: Sequence[Any], dim: int) -> Item:

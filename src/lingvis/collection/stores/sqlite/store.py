@@ -60,6 +60,7 @@ from lingvis.collection.stores.sqlite.rows import (
     from_vector,
     select_columns,
     to_blob,
+    to_file,
     to_item,
     to_row,
     to_vector,
@@ -134,7 +135,7 @@ class SqliteStore:
         """Yield every row."""
         with self.errors(), self._reading() as connection:
             for row in connection.execute(f"SELECT {', '.join(FILE_COLUMNS)} FROM pictures"):
-                yield StoredFile(*row)
+                yield to_file(row)
 
     @reported
     def upsert(self, items: Sequence[Item]) -> None:
