@@ -60,7 +60,7 @@ def read_all(folder: Path) -> None:
     store.vectors(ids)
     store.browse(k=99, where=Filter())
     for read in (store.timeline, store.folders):
-        read(Filter())  # type: ignore[operator]
+        read(Filter())
     store.places(Filter(), step=1)
     store.statistics()
     for id in ids[:3]:

@@ -52,12 +52,17 @@ def create_folder(
     with one_writer(folder):
         if is_collection(folder) and not replace:  # another process made it meanwhile
             return
+        # What is left of attempts that failed goes at once: on a full disk the next one needs its space.
+        if not is_collection(folder):
+            _remove_tables(folder, lambda _: True)
         table = f"items-{time.time_ns():x}"
-        make(table)
+        try:
+            make(table)
+        except BaseException:
+            _remove_tables(folder, lambda name: name == table)
+            raise
         write_header(folder, header, engine, table)
-        for old in folder.glob(TABLES):
-            if old.name.partition(".")[0] != table:
-                _remove(old)
+        _remove_tables(folder, lambda name: name != table)
 
 
 def write_header(folder: Path, header: Header, engine: Engine, table: str) -> None:
@@ -117,8 +122,11 @@ def _left_over(folder: Path) -> bool:
     )
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _remove_tables(folder: Path, chosen: Callable[[str], bool]) -> None:
+    for path in folder.glob(TABLES):
+        if not chosen(path.name.partition(".")[0]):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
