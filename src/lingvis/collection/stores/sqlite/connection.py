@@ -78,9 +78,10 @@ class ConnectionPool:
             return _checked(_connect(self._file, "mode=rw"), READING), True
         except sqlite3.OperationalError as error:
             # A folder or disk without permission to write, where SQLite cannot make its side files. Nobody writes if
-            # there are none; a next connection looks again.
+            # there is no log; a next connection looks again.
             unable = primary_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if not unable or _side_file(self._file, "-wal").exists():
+            log = _side_file(self._file, "-wal")
+            if not unable or (log.exists() and log.stat().st_size):
                 raise
             try:
                 return _checked(_connect(self._file, "mode=ro&immutable=1"), READING), False
