@@ -26,8 +26,8 @@ from typing import Any
 import torch
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.collection.stores.records import StoredFile
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.collection.writer.indexer import BATCH, Indexer
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.backbones import Backbone, load_backbone

@@ -102,7 +102,7 @@ class ExactIndex:
 
 
 class Reloading(Generic[T]):
-    """What is held in memory by column, loaded again after changes, but not all the time beside a writer."""
+    """Values in memory by column, loaded again after changes, but not all the time beside a writer."""
 
     def __init__(self) -> None:
         self._held: dict[str, tuple[int, T]] = {}

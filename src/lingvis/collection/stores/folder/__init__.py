@@ -1,1 +1,1 @@
-"""What the engines in a folder share: collection.json, the lock of the writer, albums, and sentences for trouble."""
+"""The common part of the engines in a folder: collection.json, the lock of the writer, albums, sentences for trouble."""
