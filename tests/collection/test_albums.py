@@ -36,10 +36,10 @@ def shared(server: Server) -> str:
     return server.make_database("albums")
 
 
-@pytest.fixture(params=["lance", "postgres"])
+@pytest.fixture(params=["folder", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a collection may be made."""
-    if request.param == "lance":
+    if request.param == "folder":
         return str(tmp_path / "c.lv")
     return f"{request.getfixturevalue('shared')}?collection=c{next(COLLECTIONS)}"
 

@@ -29,7 +29,8 @@ from lingvis.collection.rebuilds import (
 from lingvis.collection.rerank.base import RerankContext, Reranker, check_plain
 from lingvis.collection.rerank.learned_consistency import LearnedConsistencyReranker, check_consistency
 from lingvis.collection.stores.albums import AlbumError
-from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.contract import MovedError, Store
+from lingvis.collection.stores.folder.header import Engine
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.records import (
     Filter,
@@ -58,15 +59,21 @@ class Collection:
     """`Collection.open("photos.lv").search("ein Hund am Strand")`.
 
     address: a folder, or postgresql://USER@HOST/DATABASE?collection=NAME. model: a model folder; None for the model that
-    filled the collection, or lingvis-base if the collection is new. The constructor opens nothing: the store is opened,
-    or made by `add`, and the model is loaded at first use. Several threads may search at once.
+    filled the collection, or lingvis-base if the collection is new. engine: sqlite, or lance for very many pictures, of a
+    folder that `add` makes or rebuilds; None for the one that it has, or sqlite. The constructor opens nothing: the
+    store is opened, or made by `add`, and the model is loaded at first use. Several threads may search at once.
     """
 
     def __init__(
-        self, address: str | Path, *, model: str | Path | None = None, device: str | None = None
+        self,
+        address: str | Path,
+        *,
+        model: str | Path | None = None,
+        device: str | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.address = shown(address)
-        self._address, self._device = str(address), device
+        self._address, self._device, self._engine = str(address), device, engine
         self._store: Store | None = None
         self._opening = threading.Lock()
         self._model = CollectionModel(
@@ -89,14 +96,19 @@ class Collection:
 
     @classmethod
     def create(
-        cls, address: str | Path, model: str | Path | None = None, *, device: str | None = None
+        cls,
+        address: str | Path,
+        model: str | Path | None = None,
+        *,
+        device: str | None = None,
+        engine: Engine | None = None,
     ) -> Collection:
         """Make an empty collection for a model, by default lingvis-base; raises UserError if there is one."""
         if store_exists(str(address)):
             raise UserError(f"collection {shown(address)} exists; open it, or name a new one")
-        collection = cls(address, model=find_model(model), device=device)
+        collection = cls(address, model=find_model(model), device=device, engine=engine)
         _, header = collection._model.load(filled=False)
-        collection._store = create_store(str(address), header, replace=False)
+        collection._store = create_store(str(address), header, engine=engine, replace=False)
         check_image_side(
             collection.address, collection._store.header, header
         )  # another process may have made it
@@ -186,7 +198,15 @@ class Collection:
             if self.outdated:  # our model must not replace the newer one
                 raise RebuiltError(f"collection {self.address} has a newer model; open it again")
         embedder, header = self._model.load(filled=exists and not rebuild)
-        return Indexer(self._address, embedder, header, rebuild=rebuild, batch_size=batch_size, spread=spread)
+        return Indexer(
+            self._address,
+            embedder,
+            header,
+            engine=self._engine,
+            rebuild=rebuild,
+            batch_size=batch_size,
+            spread=spread,
+        )
 
     def remove(self, pictures: Sequence[str | Path]) -> int:
         """Drop pictures, given by their ids or by the paths of their files; returns how many there were.
@@ -397,6 +417,8 @@ class Collection:
             yield
         except AlbumError:
             raise
+        except MovedError as error:
+            raise RebuiltError(str(error)) from error
         except UserError as error:
             raise UnavailableError(str(error)) from error
         finally:

@@ -27,6 +27,7 @@ def index(
     rebuild: Switch = False,
     follow_links: Switch = False,
     watch: Switch = False,
+    engine: Literal["sqlite", "lance"] | None = None,
     device: Device = None,
     ray: Ray = None,
     json: Json = False,
@@ -50,6 +51,9 @@ def index(
         Also index pictures outside the folders that symbolic links in them point to.
     watch: bool
         Watch the folders and index changes, until Ctrl-C.
+    engine: str
+        Where a new collection in a folder is kept: sqlite, the default, or lance for more than about a million pictures;
+        with --rebuild also for an existing one.
     """
     from lingvis.cli.cluster import connected
     from lingvis.collection.collection import Collection
@@ -65,7 +69,9 @@ def index(
 
             spread = partial(ClusterWorkers, cluster, device=device)
         # With a cluster this process encodes captions only.
-        opened = Collection(collection, model=model, device=device if cluster is None else "cpu")
+        opened = Collection(
+            collection, model=model, device=device if cluster is None else "cpu", engine=engine
+        )
         if watch:
             opened.watch(
                 folders,

@@ -27,6 +27,10 @@ class FullDiskError(UserError):
     """There is no space left for rows; the next attempt may succeed."""
 
 
+class MovedError(UserError):
+    """The collection is on another engine since it was opened."""
+
+
 class Store(Protocol):
     """Keeps the rows of a collection; several processes may read while one writes.
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from lingvis.collection.binding import ImageEmbedder, check_image_side, same_captions
 from lingvis.collection.stores.contract import FullDiskError, Store
-from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
+from lingvis.collection.stores.folder.header import Engine
+from lingvis.collection.stores.open import check_engine, create_store, open_store, shown, store_exists
 from lingvis.collection.stores.postgres.address import is_postgres
 from lingvis.collection.stores.records import Header, StoredFile
 from lingvis.collection.writer.captions import CaptionReader
@@ -100,7 +101,8 @@ def _is_full_disk(error: Exception) -> bool:
 class Indexer:
     """Brings a collection up to date; it is made or emptied in the first pass.
 
-    header: of a collection of this model. rebuild: drop all stored rows in the first pass. spread: makes the workers
+    header: of a collection of this model. engine: of a collection in a folder that is made or rebuilt; None: the one that
+    it has, or SQLite. rebuild: drop all stored rows in the first pass. spread: makes the workers
     that read and encode, for instance on a cluster; only this process stores.
     """
 
@@ -110,13 +112,15 @@ class Indexer:
         embedder: Encoder,
         header: Header,
         *,
+        engine: Engine | None = None,
         rebuild: bool = False,
         batch_size: int = BATCH,
         spread: Spread | None = None,
     ) -> None:
         if batch_size < 1:
             raise UserError(f"batch_size must be at least 1, got {batch_size}")
-        self._address, self._header, self._rebuild = address, header, rebuild
+        check_engine(address, engine, replace=rebuild)
+        self._address, self._header, self._engine, self._rebuild = address, header, engine, rebuild
         self.store = open_store(address) if not rebuild and store_exists(address) else None
         if self.store is not None:
             check_image_side(shown(address), self.store.header, header)
@@ -183,7 +187,7 @@ class Indexer:
 
     def _make_store(self) -> Store:
         """Make or empty the collection; if another process made it meanwhile, open it."""
-        store = create_store(self._address, self._header, replace=self._rebuild)
+        store = create_store(self._address, self._header, engine=self._engine, replace=self._rebuild)
         check_image_side(shown(self._address), store.header, self._header)
         return store
 
