@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lingvis.arrays import Floats, Ints
 from lingvis.collection.stores.records import Hit, PictureInfo, page_of, ranked
+from lingvis.collection.stores.scan import Halves, Rows, VectorScan
 
-# Above the error of a product of unit vectors in half precision: at most 2^-11 each by rounding query and result.
-ROUNDING = 2e-3
 RELOAD_SHARE = 0.1  # share of time that a reader may spend on reloading
 
-Halfs = NDArray[np.float16]
 Records = Callable[[Sequence[int]], Mapping[int, PictureInfo]]
 T = TypeVar("T")
 
 
 class ExactIndex:
-    """A snapshot of the vectors of a collection, float16 or float32 [rows, dim], and the number of each row, ascending.
+    """A snapshot of the vectors of a collection, float16 [rows, dim], and the number of each row, ascending."""
 
-    Memory speed limits a query: 100,000 x 1024 values take 7 ms on 2 cores in half precision, the stored format,
-    and 25 ms in single precision. numpy is fast in single precision alone, so that half precision needs torch; it is
-    used if the model has loaded it. The best rows are compared again in double precision.
-    """
-
-    def __init__(self, vectors: Halfs, numbers: Ints) -> None:
-        self._torch: Any = sys.modules.get("torch")
-        self._vectors = vectors.astype(np.float32) if self._torch is None else vectors
+    def __init__(self, vectors: Halves, numbers: Ints) -> None:
+        self._scan = VectorScan(vectors)
         self._numbers = numbers
 
     def search(
@@ -43,61 +33,33 @@ class ExactIndex:
 
         passing: numbers of the rows that may be returned, None for all; records: those of rows, by their numbers.
         """
-        places = np.arange(len(self._vectors)) if passing is None else self._places(passing)
-        results = []
-        for query in queries:
-            # One by one: a product with several queries, or with a matrix of one query, took seven times as long.
-            scores = self._scores(query)
-            # Filtered after the product: copying the vectors that pass would take longer.
-            kept = scores if passing is None else scores[places]
-            results.append(self._page(places, kept, query, k, offset, records))
-        return results
+        places = None if passing is None else self._places(passing)
+        return [self._page(query, places, k, offset, records) for query in queries]
 
-    def _places(self, numbers: Ints) -> NDArray[np.intp]:
+    def _places(self, numbers: Ints) -> Rows:
         """Return the places of rows, without those that are not in the snapshot."""
         places = np.searchsorted(self._numbers, numbers)
         places[places == len(self._numbers)] = 0
         return places[self._numbers[places] == numbers] if len(self._numbers) else places[:0]
 
-    def _scores(self, query: Floats) -> Floats:
-        """Return the product of every row with the query, float32 [rows]."""
-        if self._torch is None:
-            return self._vectors @ query
-        half = self._torch.from_numpy(self._vectors) @ self._torch.from_numpy(query).half()
-        return half.float().numpy()  # type: ignore[no-any-return]
-
-    def _page(
-        self,
-        places: NDArray[np.intp],
-        scores: Floats,
-        query: Floats,
-        k: int,
-        offset: int,
-        records: Records,
-    ) -> list[Hit]:
-        """Return one page of the best rows; places: the row of each score."""
-        count = min(k + offset, len(scores))
+    def _page(self, query: Floats, places: Rows | None, k: int, offset: int, records: Records) -> list[Hit]:
+        """Return one page of the best rows; places: of those that may be returned."""
+        found, scores = self._scan.best(query, k + offset, places)
+        count = min(k + offset, len(found))
         if offset >= count:
             return []
-        worst = np.partition(scores, len(scores) - count)[len(scores) - count]
-        chosen = places[scores >= worst - ROUNDING]
-        # Again row by row: in one large product, copies of a picture may differ in the last digit.
-        again = (self._vectors[chosen].astype(np.float64) * query).sum(axis=1)
-        if len(again) < count or not np.isfinite(again).all():
-            raise ValueError("an embedding has values that are not numbers")
-        order = np.argsort(-again, kind="stable")
-        chosen, again = chosen[order], again[order]
+        order = np.argsort(-scores, kind="stable")
+        found, scores = found[order], scores[order]
         # All rows with the scores of the page: ties are ordered by path, so that pages never overlap.
-        first = int(np.searchsorted(-again, -again[offset], "left"))
-        end = int(np.searchsorted(-again, -again[count - 1], "right"))
-        numbers = self._numbers[chosen[first:end]].tolist()
+        first = int(np.searchsorted(-scores, -scores[offset], "left"))
+        numbers = self._numbers[found[first:]].tolist()
         known = records(numbers)  # another process may have dropped some since
         pairs = [
             (score, known[number])
-            for score, number in zip(again[first:end], numbers, strict=True)
+            for score, number in zip(scores[first:].tolist(), numbers, strict=True)
             if number in known
         ]
-        best = ranked([float(score) for score, _ in pairs], [info for _, info in pairs])
+        best = ranked([score for score, _ in pairs], [info for _, info in pairs])
         return page_of(best[offset - first : count - first], first_rank=offset + 1)
 
 

@@ -13,14 +13,15 @@ Rows = NDArray[np.intp]
 BLOCK = 256  # rows whose largest score stands for them in the search for a bound
 CHUNK = 16_384  # rows that are converted at a time
 LARGEST = 127  # of a code
+ROUNDING = 1e-5  # more than single precision rounds a product
 
 
 class VectorScan:
     """Unit vectors, float16 [rows, dim], each with a code: whole numbers of 8 bits, and what one of them is worth.
 
     Memory speed limits a query, and codes are half as long as vectors: 1,000,000 x 256 values take 12 ms on one core, where
-    a product in single precision takes 100. No row is lost by them: a product with codes differs from the true one by at
-    most `_error`, so that every row within twice of that of the best ones is compared again in double precision.
+    a product in single precision takes 100. No row is lost by them: a product with codes differs from the true one by
+    at most a known bound, so that every row within twice of that of the best ones is compared again in double precision.
     """
 
     def __init__(self, vectors: Halves) -> None:
@@ -51,7 +52,7 @@ class VectorScan:
         if among is not None:
             products = products[among]
         # By Cauchy and Schwarz: what the code of a row leaves out, and what the code of the query leaves out.
-        error = float(np.linalg.norm(query)) * self._rest + rest * self._length
+        error = float(np.linalg.norm(query)) * self._rest + rest * self._length + ROUNDING
         candidates = np.flatnonzero(products >= _least(products, count) - 2 * error)
         if among is not None:
             candidates = among[candidates]
@@ -72,6 +73,8 @@ class VectorScan:
 
 def _encode(vectors: Floats) -> tuple[NDArray[np.int8], Floats, float, float]:
     """Return codes, units, and the largest norm of the rest and of the codes; vectors: float32 [rows, dim]."""
+    if not np.isfinite(vectors).all():
+        raise ValueError("an embedding has values that are not numbers")
     units = np.abs(vectors).max(axis=1) / LARGEST
     units[units == 0] = 1
     codes = np.rint(vectors / units[:, None]).astype(np.int8)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lingvis.arrays import Ints
-from lingvis.collection.stores.exact import Halfs
 from lingvis.collection.stores.records import INFO_COLUMNS, Filter, PictureInfo
+from lingvis.collection.stores.scan import Halves
 from lingvis.collection.stores.sqlite.rows import among, check_vector, select_columns, to_conditions, to_info
 
 CHUNK = 4096  # rows that are read at a time
@@ -36,7 +36,7 @@ def read_infos(
     return {number: to_info(info) for number, *info in rows}
 
 
-def read_vectors(connection: sqlite3.Connection, column: str, dim: int) -> tuple[int, Halfs, Ints]:
+def read_vectors(connection: sqlite3.Connection, column: str, dim: int) -> tuple[int, Halves, Ints]:
     """Return the version, all vectors of a column and the numbers of their rows, ascending; in a transaction."""
     (count,) = connection.execute(f"SELECT count({column}) FROM vectors").fetchone()
     vectors, numbers = np.empty((count, dim), np.float16), np.empty(count, np.int64)
