@@ -29,7 +29,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = SqliteStore.create(folder, HEADER)
     with store.writing():
         store.upsert([make_item(number) for number in range(COUNT)])
-    store._pool.close()
+    store._state.pool.close()
     return folder
 
 
@@ -112,7 +112,7 @@ def test_a_link_to_another_database_is_refused(folder: Path, whole: Path) -> Non
 
 def test_nothing_is_attached_and_nothing_is_written_by_a_reader(folder: Path, tmp_path: Path) -> None:
     store = SqliteStore(folder)
-    with store._pool.reading() as connection:
+    with store._state.pool.reading() as connection:
         with pytest.raises(sqlite3.OperationalError, match="too many attached databases"):
             connection.execute("ATTACH ? AS other", [str(tmp_path / "new.db")])
         with pytest.raises(sqlite3.OperationalError, match="attempt to write a readonly database"):

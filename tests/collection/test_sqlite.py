@@ -54,7 +54,7 @@ def test_only_one_process_may_write(store: SqliteStore) -> None:
 def test_one_file_is_left_when_nobody_has_it_open(store: SqliteStore) -> None:
     with store.writing():
         store.maintain()
-    store._pool.close()
+    store._state.pool.close()
     assert sorted(path.suffix for path in store.folder.iterdir()) == ["", ".db", ".json"]
 
 
@@ -104,9 +104,9 @@ def test_damage_and_other_folders_get_a_sentence(store: SqliteStore, tmp_path: P
 
 
 def test_files_out_of_reach_are_not_called_damaged(store: SqliteStore) -> None:
-    store._pool.close()
+    store._state.pool.close()
     fresh = SqliteStore(store.folder)
-    fresh._pool.close()
+    fresh._state.pool.close()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     free = os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
     os.close(free)
@@ -121,7 +121,7 @@ def test_files_out_of_reach_are_not_called_damaged(store: SqliteStore) -> None:
 
 
 def test_a_database_of_an_earlier_version_gets_the_later_columns(store: SqliteStore) -> None:
-    store._pool.close()
+    store._state.pool.close()
     with sqlite3.connect(database(store.folder)) as connection:
         for name in LATER_COLUMNS:
             connection.execute(f"ALTER TABLE pictures DROP COLUMN {name}")
@@ -246,7 +246,7 @@ except OSError as error:
 def test_a_disk_that_cannot_be_written_is_read(store: SqliteStore, tmp_path: Path, state: str) -> None:
     (tmp_path / "disk").mkdir()
     if state == "closed":
-        store._pool.close()
+        store._state.pool.close()
     source = shutil.copytree(store.folder, tmp_path / "copy.lv")
     if state == "log alone":  # which somebody has to move into the database first
         database(source).with_suffix(".db-shm").unlink()

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,17 @@ from lingvis.collection.stores.sqlite.rows import (
 from lingvis.collection.stores.sqlite.trouble import sqlite_errors
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """A database that collection.json named, with its connections and its rows in memory; stamp: of collection.json."""
+
+    header: Header
+    file: Path
+    stamp: int
+    pool: ConnectionPool
+    exact: Reloading[ExactIndex]
+
+
 class SqliteStore:
     """A folder with collection.json and the database that it names; a rebuild starts a new database."""
 
@@ -78,7 +90,7 @@ class SqliteStore:
         self._writer: sqlite3.Connection | None = None
         self._opening = threading.RLock()
         with self.errors():
-            self._open()
+            self._state = self._open()
 
     @classmethod
     def create(cls, folder: Path, header: Header, *, replace: bool = True) -> SqliteStore:
@@ -97,15 +109,19 @@ class SqliteStore:
         """Report errors of the engine as sentences."""
         return sqlite_errors(self.folder)
 
-    def _open(self) -> None:
+    @property
+    def header(self) -> Header:
+        """The header that was last read."""
+        return self._state.header
+
+    def _open(self) -> State:
         stored = read_header(self.folder)
         check_engine(self.folder, stored.engine, "sqlite")
-        self.header, self._table, self._stamp = stored.header, stored.table, stored.stamp
-        self._file = self.folder / f"{stored.table}{SUFFIX}"
-        self._exact: Reloading[ExactIndex] = Reloading()
-        self._pool = ConnectionPool(self._file)
-        with self._pool.reading():
+        file = self.folder / f"{stored.table}{SUFFIX}"
+        pool = ConnectionPool(file)
+        with pool.reading():
             pass  # raises if it is damaged
+        return State(stored.header, file, stored.stamp, pool, Reloading())
 
     @reported
     def replace_header(self, header: Header) -> None:
@@ -119,8 +135,7 @@ class SqliteStore:
         """Context for all writes."""
         with one_writer(self.folder):
             with self.errors():
-                self._refresh()
-                writer = open_to_write(self._file)
+                writer = open_to_write(self._refresh().file)
             try:
                 with self.errors():
                     for statement in add_columns(column_names(writer)):
@@ -217,19 +232,13 @@ class SqliteStore:
     ) -> list[list[Hit]]:
         """Return the best rows per query, compared with every row in memory."""
         column = CAPTION_EMBEDDING if captions else EMBEDDING
-        with self._reading() as connection:
-            exact = self._exact  # before the version: a rebuild starts another one
-            version = read_version(connection)
-            index = exact.get(column, version, partial(self._load, connection, column))
+        state = self._refresh()
+        with state.pool.reading() as connection:
+            load = partial(_load, connection, column, state.header.dim)
+            index = state.exact.get(column, read_version(connection), load)
             passing: Ints | None = None if where == Filter() else passing_numbers(connection, where)
             records = partial(read_infos, connection, "number")
             return index.search(queries, k=k, offset=offset, passing=passing, records=records)
-
-    def _load(self, connection: sqlite3.Connection, column: str) -> tuple[int, ExactIndex]:
-        connection.execute("BEGIN")
-        version, vectors, numbers = read_vectors(connection, column, self.header.dim)
-        connection.execute("COMMIT")
-        return version, ExactIndex(vectors, numbers)
 
     @reported
     def browse(self, *, k: int, offset: int = 0, where: Filter) -> list[PictureInfo]:
@@ -276,8 +285,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        self._refresh()
-        with self._pool.reading() as connection:
+        with self._refresh().pool.reading() as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -294,19 +302,26 @@ class SqliteStore:
                 self._writer.execute("ROLLBACK")
             raise
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> State:
         """Follow a rebuild by another process: another database, and maybe another model."""
-        if read_stamp(self.folder) != self._stamp:
+        if read_stamp(self.folder) != self._state.stamp:
             with self._opening:  # threads share a store
-                if read_stamp(self.folder) != self._stamp:
+                if read_stamp(self.folder) != self._state.stamp:
                     before = self.header
                     self._reopen()
                     check_model(self.folder, before, self.header)
+        return self._state
 
     def _reopen(self) -> None:
-        old = self._pool
-        self._open()
-        old.close()
+        old, self._state = self._state, self._open()
+        old.pool.close()
+
+
+def _load(connection: sqlite3.Connection, column: str, dim: int) -> tuple[int, ExactIndex]:
+    connection.execute("BEGIN")
+    version, vectors, numbers = read_vectors(connection, column, dim)
+    connection.execute("COMMIT")
+    return version, ExactIndex(vectors, numbers)
 
 
 def _rows_among(
