@@ -94,7 +94,9 @@ def _columns(record: type[StoredFile] | type[PictureInfo]) -> list[str]:
 
 FILE_COLUMNS = _columns(StoredFile)  # in the order of the fields
 INFO_COLUMNS = _columns(PictureInfo)
-_values = attrgetter(*(field.name for field in fields(PictureInfo)))  # ten times as fast as dataclasses.asdict
+_values = attrgetter(
+    *(field.name for field in fields(PictureInfo))
+)  # ten times as fast as dataclasses.asdict
 # Tables of earlier versions lack these; their values are then None, and the next writer adds the columns.
 LATER_COLUMNS = ("camera", "latitude", "longitude", "signature")
 
