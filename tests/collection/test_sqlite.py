@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -260,6 +261,18 @@ def test_a_disk_that_cannot_be_written_is_read(store: SqliteStore, tmp_path: Pat
         assert "UserError: the files of collection" in done.stderr and "cannot be used" in done.stderr
     else:
         assert done.stdout.splitlines() == [f"{COUNT} 5 3", "Read-only file system"], done.stderr
+
+
+def test_nothing_stays_of_a_picture_that_was_removed(store: SqliteStore) -> None:
+    mark = b"a private thumbnail " * 400
+    with store.writing():
+        store.upsert([replace(ITEMS[0], thumbnail=mark)])
+        store.maintain()
+        assert mark[:200] in database(store.folder).read_bytes()
+        store.delete([ITEMS[0].info.id])
+        store.maintain()
+    store._state.pool.close()
+    assert mark[:20] not in database(store.folder).read_bytes()
 
 
 def test_a_copy_beside_an_open_one_is_complete(store: SqliteStore, tmp_path: Path) -> None:

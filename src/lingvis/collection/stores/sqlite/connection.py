@@ -18,7 +18,8 @@ SECONDS_TO_WAIT = 10.0  # for another process that opens or closes the database
 LONGEST_VALUE = 1 << 26  # bytes
 # The text of a schema runs nothing with effects, and damaged pages are found before they are used.
 SAFE = ("PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA temp_store = MEMORY")
-WRITING = ("PRAGMA synchronous = FULL", "PRAGMA secure_delete = OFF")
+# Of a picture that was removed, nothing stays in the file.
+WRITING = ("PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON")
 READING = ("PRAGMA query_only = ON", "PRAGMA cache_size = -16384")  # KiB
 
 
