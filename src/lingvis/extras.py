@@ -21,6 +21,7 @@ EXTRAS = {
     "prometheus_client": "serve",
     "starlette": "serve",
     "uvicorn": "serve",
+    "av": "video",
 }
 
 
