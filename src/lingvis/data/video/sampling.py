@@ -36,6 +36,9 @@ class Sampling:
             raise UserError(f"`most` must be at least 1, got {self.most}")
 
 
+BY_SCENE = Sampling()
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """A frame of a video, and the second at which its scene begins; the first moment of a video begins at 0."""

@@ -1,0 +1,108 @@
+"""Requests to decode the frames of a video, and their results; decoder processes and this process share this code."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import BinaryIO
+
+from lingvis.data.video.limits import FORMATS, check_duration
+from lingvis.data.video.reader import VideoReader, open_video
+from lingvis.data.video.sampling import BY_SCENE, Sampling, sample
+from lingvis.features.decoding.content import DecodeRequest, PictureContent, picture_content
+from lingvis.features.decoding.exif import CameraFacts, camera_name
+
+STOP_SHARE = 0.8  # of the time for a video, after which the moments that were found are all
+APPLE = "com.apple.quicktime."
+POSITION = re.compile(r"([+-]\d{1,2}(?:\.\d+)?)([+-]\d{1,3}(?:\.\d+)?)")  # ISO 6709
+
+
+@dataclass(frozen=True, slots=True)
+class VideoRequest:
+    """frame: the required parts of each frame; sampling: which frames."""
+
+    frame: DecodeRequest
+    sampling: Sampling = BY_SCENE
+
+
+@dataclass(frozen=True, slots=True)
+class FrameContent:
+    """A frame, and the second of the video at which its scene begins."""
+
+    second: float
+    picture: PictureContent
+
+
+@dataclass(frozen=True, slots=True)
+class VideoFacts:
+    """format: in lower case; duration: seconds, None if unknown; camera: what it wrote into the file."""
+
+    format: str
+    duration: float | None
+    camera: CameraFacts
+
+    def __post_init__(self) -> None:
+        if self.format.upper() not in FORMATS:
+            raise ValueError(f"format {self.format!r}")
+        if self.duration is not None and not (math.isfinite(self.duration) and self.duration >= 0):
+            raise ValueError(f"duration {self.duration!r}")
+        check_duration(self.duration)
+
+
+@dataclass(frozen=True, slots=True)
+class VideoContent:
+    """A video and its frames, at least one."""
+
+    facts: VideoFacts
+    frames: list[FrameContent]
+
+
+DecodeVideo = Callable[[BinaryIO, VideoRequest], VideoContent]  # raises BrokenPicture
+
+
+def decode_frames(
+    file: BinaryIO, request: VideoRequest, *, seconds: float
+) -> Iterator[FrameContent | VideoFacts]:
+    """Yield the frames of a file in this process, and its facts at the end; most of `seconds` may be used."""
+    with open_video(file, stop=time.monotonic() + STOP_SHARE * seconds) as video:
+        last = 0.0
+        for moment in sample(video, request.sampling):
+            yield FrameContent(moment.second, picture_content(moment.image, request.frame, video.format))
+            last = moment.second
+        duration = None if video.duration is None else round(max(video.duration, last), 3)
+        yield VideoFacts(video.format, duration, _facts(video))
+
+
+def _facts(video: VideoReader) -> CameraFacts:
+    """Return what a camera wrote into a video; a missing or impossible fact is None."""
+    texts: Mapping[str, str] = video.metadata
+    latitude, longitude = _position(texts.get(f"{APPLE}location.ISO6709") or texts.get("location") or "")
+    camera = camera_name(
+        texts.get(f"{APPLE}make") or texts.get("make"), texts.get(f"{APPLE}model") or texts.get("model")
+    )
+    taken = _date(texts.get(f"{APPLE}creationdate")) or _date(texts.get("creation_time"))
+    return CameraFacts(taken, camera, latitude, longitude)
+
+
+def _date(text: str | None) -> datetime | None:
+    """Return a time of a file in local time: videos state it for Greenwich, or with their own zone."""
+    try:
+        stated = datetime.fromisoformat(text or "")
+        aware = stated if stated.tzinfo is not None else stated.replace(tzinfo=UTC)
+        local = aware.astimezone().replace(tzinfo=None, microsecond=0)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return local if local.year > 1970 else None  # cameras without a clock write 1904 or 1970
+
+
+def _position(text: str) -> tuple[float | None, float | None]:
+    match = POSITION.match(text)
+    if match is None:
+        return None, None
+    latitude, longitude = float(match[1]), float(match[2])
+    possible = abs(latitude) <= 90 and abs(longitude) <= 180 and (latitude, longitude) != (0, 0)
+    return (latitude, longitude) if possible else (None, None)
