@@ -18,6 +18,7 @@ COMPARE = {
     "=": pc.equal,
     "starts_with": pc.starts_with,
     "contains": pc.match_substring,
+    "none or": lambda column, value: pc.fill_null(pc.equal(column, value), True),
     "in": lambda column, values: pc.is_in(column, value_set=pa.array(values, pa.string())),
 }
 
@@ -40,6 +41,7 @@ def conditions(where: Filter) -> list[Condition]:
         ("longitude", ">=", where.area[1] if where.area is not None else None),
         ("latitude", "<=", where.area[2] if where.area is not None else None),
         ("longitude", "<=", where.area[3] if where.area is not None else None),
+        ("second", "none or", 0.0 if where.once else None),
     ]
     return [condition for condition in every if condition[2] is not None]
 
@@ -77,6 +79,8 @@ def _clause(column: str, comparison: str, value: Any) -> str:
         value = quote(value)
     elif comparison == "in":
         return f"{column} IN ({', '.join(map(quote, value)) or quote('')})"
+    if comparison == "none or":
+        return f"({column} IS NULL OR {column} = {value})"
     if comparison == "contains":
         return f"strpos({column}, {value}) > 0"
     return (

@@ -37,6 +37,11 @@ class ExactIndex:
     def __len__(self) -> int:
         return len(self._vectors)
 
+    def count(self, where: Filter) -> int:
+        """Return the number of rows that pass a filter."""
+        mask = to_mask(where, self._infos)
+        return len(self) if mask is None else int(pc.sum(mask).as_py() or 0)
+
     def search(self, queries: Floats, *, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Return the hits of each query; queries: float32 [queries, dim]."""
         mask = to_mask(where, self._infos)
