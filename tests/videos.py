@@ -53,6 +53,8 @@ def write_video(
     options: dict[str, str] | None = None,
 ) -> None:
     """Encode frames; times: of each, in seconds, by default `rate` per second."""
+    if isinstance(path, Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     target: Any = str(path) if isinstance(path, Path) else path
     kind = format or str(target).rpartition(".")[2]
     with av.open(target, "w", format=format) as container:
