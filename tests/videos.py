@@ -64,7 +64,7 @@ def write_video(
         if times is not None:
             stream.codec_context.time_base = Fraction(1, 1000)
         for number, image in enumerate(frames):
-            frame = av.VideoFrame.from_image(image)
+            frame = cast(Any, av.VideoFrame).from_image(image)
             if times is not None:
                 frame.pts, frame.time_base = round(times[number] * 1000), Fraction(1, 1000)
             container.mux(stream.encode(frame))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -51,7 +50,7 @@ def test_a_process_gives_the_same_frames(tmp_path: Path, pool: DecoderPool) -> N
             for moment in sample(video, Sampling())
         ]
     there = decode(pool, path)
-    assert (there.facts.format, there.facts.duration) == ("mp4", pytest.approx(4.0, abs=0.1))
+    assert there.facts.format == "mp4" and there.facts.duration == pytest.approx(4.0, abs=0.1)
     assert [frame.second for frame in there.frames] == [second for second, _ in here] == [0.0, 2.0]
     for frame, (_, picture) in zip(there.frames, here, strict=True):
         assert frame.picture.views is not None and picture.views is not None
@@ -92,7 +91,7 @@ def test_facts_of_a_camera(tmp_path: Path, pool: DecoderPool) -> None:
         )
         stream = cast(Any, container.add_stream("libx264", rate=10))
         (stream.width, stream.height), stream.pix_fmt = SIZE, "yuv420p"
-        container.mux(stream.encode(av.VideoFrame.from_image(shot(1))))
+        container.mux(stream.encode(cast(Any, av.VideoFrame).from_image(shot(1))))
         container.mux(stream.encode())
     there = decode(pool, path)
     taken = datetime.fromisoformat("2024-05-01T10:20:30+00:00").astimezone().replace(tzinfo=None)
@@ -105,7 +104,7 @@ def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
     with DecoderPool() as pool:
         decode(pool, path)
         (process,) = pool._idle
-        killer = threading.Thread(target=lambda: (time.sleep(0.02), os.kill(process.pid, signal.SIGKILL)))
+        killer = threading.Timer(0.02, os.kill, (process.pid, signal.SIGKILL))
         killer.start()
         assert len(decode(pool, path).frames) == 3
         killer.join()
@@ -136,6 +135,12 @@ def test_impossible_replies(tmp_path: Path, pool: DecoderPool) -> None:
         with pytest.raises(MessageError):
             read_reply(WHOLE, header | wrong, raw, after=0.0)
     end, _ = reply_message(content.facts)
-    for wrong in ({"duration": -1.0}, {"duration": 1e9}, {"format": "exe"}, {"position": [100, 0]}):
+    impossible: list[dict[str, Any]] = [
+        {"duration": -1.0},
+        {"duration": 1e9},
+        {"format": "exe"},
+        {"position": [100, 0]},
+    ]
+    for each in impossible:
         with pytest.raises(MessageError):
-            read_reply(WHOLE, end | wrong, bytearray(), after=0.0)
+            read_reply(WHOLE, end | each, bytearray(), after=0.0)

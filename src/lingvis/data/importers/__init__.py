@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lingvis.data.importers import coco, karpathy, liwe, multi30k, precomp, sidecar, table, xtd10
+from lingvis.data.importers import (
+    coco,
+    karpathy,
+    liwe,
+    msrvtt,
+    multi30k,
+    precomp,
+    sidecar,
+    table,
+    vatex,
+    xtd10,
+)
 from lingvis.data.importers.contract import (
     FeatureArrays,
     ImportedRows,
@@ -35,6 +46,8 @@ IMPORTERS.register("coco", "COCO captions JSON, STAIR, YJ captions, COCO-CN")(co
 IMPORTERS.register("xtd10", "XTD10: 1,000 COCO pictures in ten languages")(xtd10.read)
 IMPORTERS.register("precomp", "VSE++/SCAN/VSE-infinity arrays with captions")(precomp.read)
 IMPORTERS.register("liwe", "LIWE's caps.<lang>.txt beside such arrays")(liwe.read)
+IMPORTERS.register("msrvtt", "MSR-VTT: videos with English captions")(msrvtt.read)
+IMPORTERS.register("vatex", "VATEX: videos with English and Chinese captions")(vatex.read)
 IMPORTERS.register("csv", "CSV, TSV or Parquet with image and caption columns")(table.read)
 IMPORTERS.register("folder", "a folder of pictures with .txt files beside them")(sidecar.read)
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import BinaryIO
 
-from lingvis.data.video.limits import FORMATS, check_duration
+import numpy as np
+
+from lingvis.data.video.limits import FORMATS, check_duration, check_size
 from lingvis.data.video.reader import VideoReader, open_video
 from lingvis.data.video.sampling import BY_SCENE, Sampling, sample
+from lingvis.errors import UserError
 from lingvis.features.decoding.content import DecodeRequest, PictureContent, picture_content
 from lingvis.features.decoding.exif import CameraFacts, camera_name
+from lingvis.features.pictures import DecodedPicture, broken_picture
+from lingvis.files import open_regular
 
 STOP_SHARE = 0.8  # of the time for a video, after which the moments that were found are all
 APPLE = "com.apple.quicktime."
@@ -75,6 +82,37 @@ def decode_frames(
             last = moment.second
         duration = None if video.duration is None else round(max(video.duration, last), 3)
         yield VideoFacts(video.format, duration, _facts(video))
+
+
+def decode_video_content(file: BinaryIO, request: VideoRequest) -> VideoContent:
+    """Decode the frames of a file in this process; raises BrokenPicture."""
+    try:
+        *frames, facts = decode_frames(file, request, seconds=math.inf)
+    except UserError:
+        raise
+    except Exception as error:  # libraries raise nearly anything on a damaged file
+        raise broken_picture(error) from error
+    assert isinstance(facts, VideoFacts)
+    return VideoContent(facts, [frame for frame in frames if isinstance(frame, FrameContent)])
+
+
+def decode_video_file(path: Path, request: VideoRequest, decode: DecodeVideo) -> DecodedPicture:
+    """Read and decode a video, maybe behind links; its frames become the views of one picture; raises BrokenPicture."""
+    try:
+        with open_regular(path) as file:
+            check_size(os.fstat(file.fileno()).st_size)
+            content = decode(file, request)
+    except (OSError, ValueError) as error:
+        raise broken_picture(error, path) from error
+    views = [frame.picture.views for frame in content.frames if frame.picture.views is not None]
+    seconds = np.array([frame.second for frame in content.frames], dtype=np.float32)
+    return DecodedPicture(
+        np.concatenate([view.pixels for view in views]),
+        np.concatenate([view.boxes for view in views]),
+        np.concatenate([view.fractions for view in views]),
+        views[0].preprocessing,
+        seconds,
+    )
 
 
 def _facts(video: VideoReader) -> CameraFacts:
