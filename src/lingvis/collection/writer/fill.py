@@ -13,7 +13,7 @@ from lingvis.collection.writer.items import moved_item, new_item
 from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture
 from lingvis.collection.writer.plan import IndexPlan
 from lingvis.collection.writer.scan import ScannedFile
-from lingvis.collection.writer.stored import StoredRows
+from lingvis.collection.writer.stored import StoredContents, StoredRows
 from lingvis.collection.writer.workers import EncodedPicture, EncodedVideo, IndexWorkers, Outcome
 from lingvis.features.pictures import BrokenPicture
 
@@ -42,7 +42,7 @@ class BatchWriter:
 
     def run(self, plan: IndexPlan, stored: StoredRows) -> Iterator[BatchReport]:
         """Store files of which only the caption is new, then read, encode and store the others."""
-        hashes = stored.by_hash()
+        hashes = StoredContents(stored)
         again: list[ScannedFile] = []
         for batch in self._batches(plan, hashes, again):
             report = self._rows(batch, hashes)
@@ -54,12 +54,12 @@ class BatchWriter:
             self._store.delete(
                 [row.id for path in replaced for row in stored.of(path) if row.id not in current]
             )
-            hashes |= _by_hash(report.items)
+            hashes.add(report.items)
             again += report.postponed
             yield report
 
     def _batches(
-        self, plan: IndexPlan, hashes: Mapping[str, list[str]], again: Sequence[ScannedFile]
+        self, plan: IndexPlan, hashes: StoredContents, again: Sequence[ScannedFile]
     ) -> Iterator[Sequence[tuple[ScannedFile, Outcome]]]:
         """Yield files with their outcomes; `again` grows while the others are stored, and comes last."""
         size = self._batch_size
@@ -68,11 +68,9 @@ class BatchWriter:
         yield from self._workers.batches(plan.to_read, batch_size=size, seen=hashes)
         yield from self._workers.batches(again, batch_size=size, seen=())
 
-    def _rows(
-        self, batch: Sequence[tuple[ScannedFile, Outcome]], hashes: Mapping[str, list[str]]
-    ) -> BatchReport:
+    def _rows(self, batch: Sequence[tuple[ScannedFile, Outcome]], hashes: StoredContents) -> BatchReport:
         """Make rows; known content copies its stored rows, even if the worker encoded it again."""
-        known = {digest: hashes[digest] for _, outcome in batch if (digest := _hash(outcome)) in hashes}
+        known = {digest: hashes.ids(digest) for _, outcome in batch if (digest := _hash(outcome)) in hashes}
         items = {item.info.id: item for item in self._store.items(sorted({*chain(*known.values())}))}
         by_hash = {
             digest: [items[id] for id in ids]
@@ -108,14 +106,6 @@ def _items(file: ScannedFile, outcome: Outcome, by_hash: Mapping[str, list[Item]
     assert isinstance(outcome, EncodedPicture | EncodedVideo)
     pictures = outcome.moments if isinstance(outcome, EncodedVideo) else [outcome]
     return [new_item(file, picture) for picture in pictures]
-
-
-def _by_hash(items: Sequence[Item]) -> dict[str, list[str]]:
-    """Return the ids of the rows of one file per content."""
-    of_path: dict[str, list[Item]] = {}
-    for item in items:
-        of_path.setdefault(item.info.path, []).append(item)
-    return {rows[0].info.hash: [row.info.id for row in rows] for rows in of_path.values()}
 
 
 def _hash(outcome: Outcome) -> str:
