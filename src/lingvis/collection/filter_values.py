@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from lingvis.collection.dates import from_moment, up_to_moment
 from lingvis.data.images import FORMATS
-from lingvis.data.video.limits import FORMATS as VIDEO_FORMATS
+from lingvis.data.video.formats import FORMATS as VIDEO_FORMATS
 from lingvis.errors import UserError, choices
 
 T = TypeVar("T")

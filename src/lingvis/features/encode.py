@@ -17,7 +17,7 @@ from torch import Tensor
 from lingvis.arrays import Floats, StoredValues
 from lingvis.data.picture_input import PictureInput, describe_picture
 from lingvis.data.rows import Box
-from lingvis.data.video.limits import ALL_SUFFIXES
+from lingvis.data.video.formats import ALL_SUFFIXES
 from lingvis.data.video.sampling import BY_SCENE, Sampling
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Backbone, BackboneInput

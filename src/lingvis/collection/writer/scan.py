@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lingvis.collection.writer.skipped import count_skipped
 from lingvis.data.images import HEIC_SUFFIXES
-from lingvis.data.video import limits as videos
+from lingvis.data.video import formats as videos
 from lingvis.errors import UserError
 from lingvis.files import NOT_REGULAR
 

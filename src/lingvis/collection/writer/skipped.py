@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from lingvis.data.video.limits import ALL_SUFFIXES
+from lingvis.data.video.formats import ALL_SUFFIXES
 
 REMEDIES = (
     ((".heic", ".heif"), "; to index HEIC pictures, run: pip install 'lingvis[heic]'"),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lingvis.data.importers.source import LinkGuard
-from lingvis.data.video.limits import ALL_SUFFIXES
+from lingvis.data.video.formats import ALL_SUFFIXES
 from lingvis.errors import UserError
 from lingvis.files import open_real_file
 

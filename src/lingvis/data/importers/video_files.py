@@ -6,7 +6,7 @@ from functools import cached_property
 
 from lingvis.data.importers.contract import ImportOptions
 from lingvis.data.importers.source import Source
-from lingvis.data.video.limits import ALL_SUFFIXES
+from lingvis.data.video.formats import ALL_SUFFIXES
 
 USUAL = ".mp4"
 

@@ -1,14 +1,9 @@
-"""What is opened as a video, and limits that are checked before and while it is decoded."""
+"""How a file is opened as a video, and limits that are checked before and while it is decoded."""
 
 from __future__ import annotations
 
-import importlib.util
-
 from lingvis.data.picture_limits import PictureLimitError
 
-ALL_SUFFIXES = frozenset({".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi"})
-SUFFIXES = ALL_SUFFIXES if importlib.util.find_spec("av") else frozenset[str]()
-FORMATS = ("MP4", "MOV", "WEBM", "MKV", "AVI")
 # Only demuxers of ordinary files: playlists (HLS, DASH, concat) would open other files. No protocol is allowed at all,
 # since FFmpeg reads through a file that is open already.
 DEMUXERS = "mov,matroska,avi"

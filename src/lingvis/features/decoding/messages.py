@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lingvis.data import signature
 from lingvis.data.images import FORMATS
-from lingvis.data.video.limits import FORMATS as VIDEO_FORMATS
+from lingvis.data.video.formats import FORMATS as VIDEO_FORMATS
 from lingvis.features.decoding.content import DecodeRequest, JpegRequest, PictureContent, ViewRequest
 from lingvis.features.decoding.exif import CameraFacts, camera_name
 from lingvis.features.pictures import BROKEN, BrokenPicture, DecodedPicture

@@ -14,7 +14,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from lingvis.data.video.limits import FORMATS, check_duration, check_size
+from lingvis.data.video.formats import FORMATS
+from lingvis.data.video.limits import check_duration, check_size
 from lingvis.data.video.reader import VideoReader, open_video
 from lingvis.data.video.sampling import BY_SCENE, Sampling, sample
 from lingvis.errors import UserError

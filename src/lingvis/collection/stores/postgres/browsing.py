@@ -23,7 +23,7 @@ from lingvis.collection.stores.records import (
     PlaceCount,
     Statistics,
 )
-from lingvis.data.video.limits import FORMATS as VIDEO_FORMATS
+from lingvis.data.video.formats import FORMATS as VIDEO_FORMATS
 
 NAME = f"{re.escape(os.sep)}[^{re.escape(os.sep)}]*$"  # the last part of a path
 PAGE = sql.SQL("SELECT {info} FROM {table} WHERE {passes} ORDER BY date DESC, path LIMIT %s OFFSET %s")
