@@ -33,6 +33,7 @@ from studies.tables.results import (
     sparse,
     speed,
     transfer,
+    video,
 )
 from studies.tables.results.claims import claims
 from studies.tables.results.plots import draw
@@ -78,6 +79,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "out-of-the-box": speed.out_of_the_box,
     "pooling": lambda results: pooling_table(results.get("pooling", "pooling")),
     "scale": indexing.measured_speed,
+    "video": video.video,
     "hundred-million": indexing.hundred_million,
     "search-engines": search.engines,
     "search-typed": search.typed,
@@ -121,6 +123,7 @@ TIMED = {
     "sort",
     "speed",
     "start",
+    "video",
     "without-torch",
 }
 
