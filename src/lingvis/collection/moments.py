@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from lingvis.collection.stores.records import Hit, PictureInfo, page_of
 
 APART = 5.0  # seconds; closer moments of one video are one hit, the best of them
-GROWTH = 4  # so many times more rows are asked for, until a page is full
+GROWTH = 4  # how many times more rows are read if a page is not full
 
 
 def find_scenes(

@@ -1,21 +1,10 @@
-"""Importers: other formats -> a dataset folder; one module per format, registered in IMPORTERS."""
+"""Importers: other formats -> a dataset folder; one module per format, those of videos in videos/, registered in IMPORTERS."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from lingvis.data.importers import (
-    coco,
-    karpathy,
-    liwe,
-    msrvtt,
-    multi30k,
-    precomp,
-    sidecar,
-    table,
-    vatex,
-    xtd10,
-)
+from lingvis.data.importers import coco, karpathy, liwe, multi30k, precomp, sidecar, table, xtd10
 from lingvis.data.importers.contract import (
     FeatureArrays,
     ImportedRows,
@@ -25,6 +14,7 @@ from lingvis.data.importers.contract import (
 )
 from lingvis.data.importers.folder import ImportResult, write_import
 from lingvis.data.importers.source import Source, language_code, split_name
+from lingvis.data.importers.videos import msrvtt, vatex
 from lingvis.registry import Registry
 
 __all__ = [

@@ -25,7 +25,7 @@ from lingvis.data.video.limits import (
 from lingvis.errors import UserError
 
 OPTIONS = {"format_whitelist": DEMUXERS, "codec_whitelist": DECODERS, "protocol_whitelist": "none"}
-DAMAGED = 500  # packets in a row that cannot be decoded, after which the rest is given up
+DAMAGED = 500  # packets in a row that cannot be decoded, after which the rest is abandoned
 KEYFRAME_GAP = 20.0  # seconds without a keyframe, after which all frames are decoded
 RATE = 25.0  # frames per second, where a file does not say
 MOST_STREAMS = 100

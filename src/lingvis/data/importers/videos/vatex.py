@@ -11,7 +11,7 @@ from typing import Any
 from lingvis.data.importers.collect import RowCollector
 from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, plain_text, split_within
-from lingvis.data.importers.video_files import VideoNames
+from lingvis.data.importers.videos.names import VideoNames
 from lingvis.data.rows import Split
 from lingvis.errors import UserError
 

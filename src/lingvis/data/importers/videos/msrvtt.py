@@ -5,7 +5,7 @@ from __future__ import annotations
 from lingvis.data.importers.collect import RowCollector
 from lingvis.data.importers.contract import ImportedRows, ImportOptions
 from lingvis.data.importers.source import Source, plain_text, split_name
-from lingvis.data.importers.video_files import VideoNames
+from lingvis.data.importers.videos.names import VideoNames
 from lingvis.errors import UserError
 
 SHAPE = '{"videos": [{"video_id": ..., "split": ...}], "sentences": [{"video_id": ..., "caption": ...}]}'

@@ -13,7 +13,7 @@ LABELS = {
 }
 
 
-def video(results: Results) -> str:
+def video_table(results: Results) -> str:
     """R@k by language, then frames per second."""
     record = results.get("video", "video")
     hardware, recalls = record["hardware"], record["recall"]
