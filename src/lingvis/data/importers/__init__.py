@@ -1,4 +1,4 @@
-"""Importers: other formats -> a dataset folder; one module per format, those of videos in videos/, registered in IMPORTERS."""
+"""Importers: other formats -> a dataset folder; one module per format, registered in IMPORTERS."""
 
 from __future__ import annotations
 

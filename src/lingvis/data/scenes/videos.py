@@ -80,8 +80,8 @@ def make_videos(
                 for place, plan in enumerate(chosen)
             ]
             bar.advance()
-        lines = (json.dumps(asdict(shot), ensure_ascii=False) for shot in made)
-        (folder / SHOTS_FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        text = "".join(json.dumps(asdict(shot), ensure_ascii=False) + "\n" for shot in made)
+        (folder / SHOTS_FILE).write_text(text, encoding="utf-8")
     return made
 
 
