@@ -14,7 +14,7 @@ from lingvis.collection.albums import Albums
 from lingvis.collection.binding import ImageEmbedder, check_image_side
 from lingvis.collection.confidence import HitConfidence
 from lingvis.collection.model import CollectionModel
-from lingvis.collection.moments import find_scenes
+from lingvis.collection.moments import find_scenes, with_moments
 from lingvis.collection.notebook import Hits
 from lingvis.collection.query.encoder import QueryEncoder
 from lingvis.collection.query.query import Query, QueryImage, as_texts, make_query
@@ -197,14 +197,9 @@ class Collection:
             names = [str(picture) for picture in pictures]
             ids = {*names, *(picture_id(os.path.realpath(name)) for name in names)}
             with self.store.writing():
-                found = self.store.infos(sorted(ids))
-                paths = {info.path for info in found}
-                videos = [info.hash for info in found if info.second is not None]
-                moments = [info for info in self.store.having(videos) if info.path in paths] if videos else []
-                self.store.delete(
-                    [info.id for info in {info.id: info for info in [*found, *moments]}.values()]
-                )
-        return len(paths)
+                stored = with_moments(self.store, sorted(ids))
+                self.store.delete([info.id for info in stored])
+        return len({info.path for info in stored})
 
     def search(
         self,

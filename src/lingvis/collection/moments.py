@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.records import Hit, PictureInfo, page_of
 
 APART = 5.0  # seconds; closer moments of one video are one hit, the best of them
@@ -43,6 +44,14 @@ def one_per_scene(hits: Sequence[Hit], seen: PictureInfo | None = None) -> list[
             seconds.append(second)
         kept.append(hit)
     return kept
+
+
+def with_moments(store: Store, ids: Sequence[str]) -> list[PictureInfo]:
+    """Return the records of the existing pictures with these ids, of a video those of all its moments."""
+    found = {info.id: info for info in store.infos(ids)}
+    paths = {info.path for info in found.values() if info.second is not None}
+    same = store.having([info.hash for info in found.values() if info.path in paths]) if paths else []
+    return list((found | {info.id: info for info in same if info.path in paths}).values())
 
 
 def clock(second: float) -> str:
