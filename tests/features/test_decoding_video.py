@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
@@ -25,7 +26,7 @@ from lingvis.features.decoding.video_messages import read_reply, reply_message
 from lingvis.features.pictures import BrokenPicture, CostlyPicture
 from lingvis.features.preprocessing import Preprocessing
 
-from ..videos import SIZE, shot, write_shots, write_sound
+from ..videos import SIZE, moving, shot, write_shots, write_sound, write_video
 
 SQUARE = Preprocessing(size=32, mean=(0.5,) * 3, std=(0.5,) * 3)
 WHOLE = VideoRequest(DecodeRequest(views=ViewRequest(SQUARE), jpeg=JpegRequest(side=320, quality=80)))
@@ -97,6 +98,14 @@ def test_facts_of_a_camera(tmp_path: Path, pool: DecoderPool) -> None:
     taken = datetime.fromisoformat("2024-05-01T10:20:30+00:00").astimezone().replace(tzinfo=None)
     assert there.facts.camera == CameraFacts(taken, "Apple iPhone 15", 48.8577, -2.295)
     assert there.facts.format == "mov"
+
+
+def test_a_duration_that_is_not_stated_is_where_the_last_frame_is(tmp_path: Path, pool: DecoderPool) -> None:
+    stream = io.BytesIO()
+    stream.seekable = lambda: False  # type: ignore[method-assign]
+    write_video(stream, moving(shot(1), 20), codec="libx264", format="matroska")
+    (tmp_path / "live.mkv").write_bytes(stream.getvalue())
+    assert decode(pool, tmp_path / "live.mkv").facts.duration == pytest.approx(1.9)
 
 
 def test_a_killed_process_is_replaced(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from PIL import Image
 from lingvis.data.video.limits import (
     DECODERS,
     DEMUXERS,
+    HOURS,
     UNKNOWN_VIDEO,
     BrokenVideo,
     check_duration,
@@ -54,7 +55,7 @@ class VideoReader:
     """The video track of a file.
 
     format: in lower case; duration: seconds as the file states them, None if it does not; metadata: texts of the
-    file. stop: time.monotonic() at which `frames` ends early.
+    file; reached: the second of the last frame that was decoded. stop: time.monotonic() at which `frames` ends early.
     """
 
     def __init__(self, container: Any, stream: Any, *, stop: float = math.inf) -> None:
@@ -63,6 +64,7 @@ class VideoReader:
         self._grey = importlib.import_module("av.video.reformatter").VideoReformatter()
         self.format = _format(container)
         self.duration = _duration(container, stream)
+        self.reached = 0.0
         self.metadata = dict(container.metadata) | dict(stream.metadata)
         rate = float(stream.average_rate or 0.0)
         self.rate = rate if 0.1 <= rate <= 1000 else RATE
@@ -87,10 +89,9 @@ class VideoReader:
             check_frame(frame.width, frame.height)
             if start is None:
                 start = at if at is not None else 0.0
-            if at is None or not math.isfinite(at):
+            if at is None or at - start > HOURS * 3600:  # no time, or a damaged one
                 at = start + max(0.0, second) + 1 / self.rate
-            second = max(0.0, second, at - start)
-            check_duration(second)
+            second = self.reached = max(0.0, second, at - start)
             yield second, frame
 
     def _decoded(self, *, keyframes: bool) -> Iterator[tuple[float | None, Any]]:
@@ -159,7 +160,7 @@ def open_video(file: BinaryIO, *, stop: float = math.inf) -> Iterator[VideoReade
         av.error.FFmpegError,
         ValueError,
         OSError,
-    ) as error:  # a damaged length is a position that no file has
+    ) as error:  # also a position that the file does not have
         raise BrokenVideo(UNKNOWN_VIDEO) from error
     with container:
         if len(container.streams) > MOST_STREAMS:

@@ -77,12 +77,10 @@ def decode_frames(
 ) -> Iterator[FrameContent | VideoFacts]:
     """Yield the frames of a file in this process, and its facts at the end; most of `seconds` may be used."""
     with open_video(file, stop=time.monotonic() + STOP_SHARE * seconds) as video:
-        last = 0.0
         for moment in sample(video, request.sampling):
             yield FrameContent(moment.second, picture_content(moment.image, request.frame, video.format))
-            last = moment.second
-        duration = None if video.duration is None else round(max(video.duration, last), 3)
-        yield VideoFacts(video.format, duration, _facts(video))
+        duration = round(max(video.duration or 0.0, video.reached), 3)
+        yield VideoFacts(video.format, duration or None, _facts(video))
 
 
 def decode_video_content(file: BinaryIO, request: VideoRequest) -> VideoContent:
