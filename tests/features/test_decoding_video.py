@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from random import Random
 from typing import Any, cast
 
 import av
@@ -126,6 +127,26 @@ def test_a_slow_video_is_abandoned(tmp_path: Path) -> None:
         pytest.raises(CostlyPicture, match="decoding took longer than"),
     ):
         decode(pool, path)
+
+
+@pytest.mark.parametrize("kind", ["mp4", "webm", "avi"])
+def test_damaged_videos_give_frames_or_a_reason(tmp_path: Path, pool: DecoderPool, kind: str) -> None:
+    data = write_shots(tmp_path / f"a.{kind}", [1, 2], seconds=1).read_bytes()
+    random = Random(kind)
+    outcomes: set[str] = set()
+    for number in range(12):
+        damaged = bytearray(data)
+        for _ in range(random.choice([1, 10, 100])):
+            damaged[random.randrange(random.choice([400, len(data)]))] = random.randrange(256)
+        (tmp_path / "damaged").write_bytes(
+            damaged[: random.randrange(len(data)) if number % 4 == 0 else None]
+        )
+        try:
+            outcomes.add("frames" if decode(pool, tmp_path / "damaged").frames else "nothing")
+        except BrokenPicture as broken:
+            outcomes.add("broken")
+            assert "ended twice" not in str(broken) and "\n" not in str(broken)
+    assert outcomes == {"frames", "broken"}
 
 
 def test_impossible_replies(tmp_path: Path, pool: DecoderPool) -> None:
