@@ -36,6 +36,12 @@ def test_heic_is_in_no_other_extra() -> None:
     assert of_extra == {"heic"}
 
 
+def test_video_is_in_no_other_extra_for_users() -> None:
+    of_extra = {extra for extra, lines in EXTRAS.items() if any(line.startswith("av>") for line in lines)}
+    assert of_extra == {"video", "dev"}
+    assert "av carries libx264" in "; ".join(surprises("serve", EXTRAS["video"]))
+
+
 def install(folder: Path, name: str, *fields: str, library: str | None = None) -> None:
     """What pip leaves of a wheel: metadata, and the shared libraries in it."""
     info = folder / f"{name}-1.0.dist-info"

@@ -19,6 +19,7 @@ EXTRAS = {
     "prometheus_client": "serve",
     "starlette": "serve",
     "uvicorn": "serve",
+    "av": "video",
 }
 
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from lingvis.arrays import Floats
@@ -15,6 +14,7 @@ from lingvis.collection.albums import Albums
 from lingvis.collection.binding import ImageEmbedder, check_image_side
 from lingvis.collection.confidence import HitConfidence
 from lingvis.collection.model import CollectionModel
+from lingvis.collection.moments import find_scenes, with_moments
 from lingvis.collection.notebook import Hits
 from lingvis.collection.query.encoder import QueryEncoder
 from lingvis.collection.query.query import Query, QueryImage, as_texts, make_query
@@ -42,7 +42,6 @@ from lingvis.collection.stores.records import (
     PlaceCount,
     Statistics,
     check_page,
-    page_of,
 )
 from lingvis.collection.writer.indexer import BATCH, Indexer, IndexReport, Spread, watch_folders
 from lingvis.collection.writer.items import picture_id
@@ -80,7 +79,7 @@ class Collection:
             self.address, find_model(model) if model is not None else None, device, self._stored_header
         )
         self._encoder = QueryEncoder(self._model)
-        self._confidence = HitConfidence(lambda: len(self))
+        self._confidence = HitConfidence(self._moments)
 
     @classmethod
     def open(
@@ -211,16 +210,16 @@ class Collection:
     def remove(self, pictures: Sequence[str | Path]) -> int:
         """Drop pictures, given by their ids or by the paths of their files; returns how many there were.
 
-        The files stay. `add` adds them again if they are still in its folders.
+        A video goes with all its moments. The files stay. `add` adds them again if they are still in its folders.
         """
         check_list("pictures", pictures, "ids or paths")
         with self._checked():
             names = [str(picture) for picture in pictures]
             ids = {*names, *(picture_id(os.path.realpath(name)) for name in names)}
             with self.store.writing():
-                stored = list(self.store.vectors(sorted(ids)))
-                self.store.delete(stored)
-        return len(stored)
+                stored = with_moments(self.store, sorted(ids))
+                self.store.delete([info.id for info in stored])
+        return len({info.path for info in stored})
 
     def search(
         self,
@@ -250,6 +249,8 @@ class Collection:
         2020): the mean (CLC-A), which is the score of the mean vector, or learned (CLC-C); k: number of results, after
         the first `offset`; where: which pictures count, a `lingvis.Filter`; captions: compare with the captions of the
         pictures instead of the pictures; rerank: reorders the first results, for instance by a second model.
+
+        Of a video, a result is a moment, `info.second`; moments less than 5 seconds apart are one result, the best.
         """
         check_list("prefer", prefer, "languages")
         query = make_query(text, image, weight, lang, translator, like, without, prefer)
@@ -271,8 +272,9 @@ class Collection:
         vectors = self._encoder(query, like=None if like is None else self._vector_of(like))
 
         def find(k: int, offset: int) -> list[Hit]:
-            page = partial(self._nearest if like is None else partial(self._others, like), vectors.together)
-            hits = page(k=k, offset=offset, where=where, captions=captions)
+            hits = self._nearest(
+                vectors.together, k=k, offset=offset, where=where, captions=captions, without=like
+            )
             return (
                 hits
                 if vectors.scale == 1
@@ -297,23 +299,26 @@ class Collection:
 
     def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> Hits:
         """Return pictures similar to one of the collection, without this one."""
-        return self._others(id, self._vector_of(id), k=k, offset=offset, where=where)
+        return Hits(self._nearest(self._vector_of(id), k=k, offset=offset, where=where, without=id))
 
     def browse(self, *, k: int = 50, offset: int = 0, where: Filter = EVERYTHING) -> list[PictureInfo]:
-        """Return pictures without a query, the newest first; k: number of pictures, after the first `offset`."""
+        """Return pictures without a query, the newest first; k: number of pictures, after the first `offset`.
+
+        A video is there once, with its first moment.
+        """
         check_page(k, offset)
         with self._checked():
-            return self.store.browse(k=k, offset=offset, where=self.albums.resolved(where))
+            return self.store.browse(k=k, offset=offset, where=self._once(where))
 
     def timeline(self, *, where: Filter = EVERYTHING) -> list[MonthCount]:
         """Return the number of pictures per month, the latest month first."""
         with self._checked():
-            return self.store.timeline(self.albums.resolved(where))
+            return self.store.timeline(self._once(where))
 
     def folders(self, *, where: Filter = EVERYTHING) -> list[FolderCount]:
         """Return the number of pictures per folder, without those of folders in it, ordered by path."""
         with self._checked():
-            return self.store.folders(self.albums.resolved(where))
+            return self.store.folders(self._once(where))
 
     def places(self, *, where: Filter = EVERYTHING, step: float = 1.0) -> list[PlaceCount]:
         """Return the number of pictures per square of `step` degrees of the map, the largest numbers first.
@@ -323,7 +328,7 @@ class Collection:
         if not step > 0:
             raise UserError(f"step must be above 0 degrees, got {step}")
         with self._checked():
-            return self.store.places(self.albums.resolved(where), step=step)
+            return self.store.places(self._once(where), step=step)
 
     def encode(
         self,
@@ -370,18 +375,39 @@ class Collection:
 
     def __len__(self) -> int:
         with self._checked():
-            return self.store.count()
+            return self.store.count(once=True)
 
     def _stored_header(self) -> Header:
         return self.store.header
 
+    def _moments(self) -> int:
+        """Return the number of pictures and moments of videos."""
+        with self._checked():
+            return self.store.count()
+
+    def _once(self, where: Filter) -> Filter:
+        return replace(self.albums.resolved(where), once=True)
+
     def _nearest(
-        self, vector: Floats, *, k: int, offset: int, where: Filter, captions: bool = False
+        self,
+        vector: Floats,
+        *,
+        k: int,
+        offset: int,
+        where: Filter,
+        captions: bool = False,
+        without: str | None = None,
     ) -> list[Hit]:
+        """Return hits, of one picture none."""
         check_page(k, offset)
         with self._checked():
             where = self.albums.resolved(where)
-            return self.store.search(vector[None], k=k, offset=offset, where=where, captions=captions)[0]
+            return find_scenes(
+                lambda count: self.store.search(vector[None], k=count, where=where, captions=captions)[0],
+                k=k,
+                offset=offset,
+                seen=None if without is None else self.store.info(without),
+            )
 
     def _with_confidence(self, hits: list[Hit], query: Query) -> list[Hit]:
         calibration = self._model.calibration
@@ -389,15 +415,6 @@ class Collection:
             self.report(query.texts, lang=query.lang, prefer=query.prefer) if calibration is not None else []
         )
         return self._confidence(hits, calibration, understood=all(report.understood for report in reports))
-
-    def _others(
-        self, id: str, vector: Floats, *, k: int, offset: int, where: Filter, captions: bool = False
-    ) -> Hits:
-        """Return hits without one picture."""
-        check_page(k, offset)
-        hits = self._nearest(vector, k=k + offset + 1, offset=0, where=where, captions=captions)
-        others = [hit for hit in hits if hit.id != id]
-        return Hits(page_of(others[offset : offset + k], first_rank=offset + 1))
 
     def _having(self, hashes: Sequence[str]) -> list[PictureInfo]:
         with self._checked():

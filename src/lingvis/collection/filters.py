@@ -28,6 +28,7 @@ def conditions(where: Filter) -> list[Condition]:
         ("longitude", ">=", where.area[1] if where.area is not None else None),
         ("latitude", "<=", where.area[2] if where.area is not None else None),
         ("longitude", "<=", where.area[3] if where.area is not None else None),
+        ("second", "none or", 0.0 if where.once else None),
     ]
     return [condition for condition in every if condition[2] is not None]
 

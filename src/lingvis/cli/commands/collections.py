@@ -32,7 +32,7 @@ def index(
     ray: Ray = None,
     json: Json = False,
 ) -> None:
-    """Index folders of pictures in a collection, new or existing; stop it at any moment and run it again.
+    """Index folders of pictures and videos in a collection, new or existing; stop it at any moment and run it again.
 
     A folder of pictures alone is indexed in its own collection in your data folder, from which pictures are removed
     when their files are; `lingvis search` and `lingvis serve` find it by the folder.
@@ -146,7 +146,7 @@ def search(
     max_size: str
         Only files of at most this size.
     format: str
-        Only this format: jpeg (or jpg), png, webp, gif, bmp, tiff, heif (or heic) or avif.
+        Only this format: jpeg (or jpg), png, webp, gif, bmp, tiff, heif (or heic), avif, mp4, mov, webm, mkv or avi.
     album: str
         Only pictures of this album, for instance favourites.
     area: str
@@ -236,8 +236,9 @@ def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
     if json:
         print_json(asdict(report))
         return
+    videos = f" and videos with {report.moments} moments" if report.moments > report.pictures else ""
     print_line(
-        f"{shown(collection)}: {report.pictures} pictures; {report.added} added, {report.updated} updated, "
+        f"{shown(collection)}: {report.pictures} pictures{videos}; {report.added} added, {report.updated} updated, "
         f"{report.unchanged} unchanged, {report.pruned} pruned"
     )
     for path, reason in report.broken.items():

@@ -109,8 +109,8 @@ class Store(Protocol):
         """Return the squares of `step` degrees that have pictures, those with most pictures first."""
         ...
 
-    def count(self) -> int:
-        """Return the number of rows."""
+    def count(self, *, once: bool = False) -> int:
+        """Return the number of rows; once: of pictures and videos."""
         ...
 
     def statistics(self) -> Statistics:

@@ -18,12 +18,12 @@ from lingvis.collection.stores.squares import Degrees, count_squares
 
 # Enough to order, filter and count: about 220 bytes per picture.
 ORDER_COLUMNS = ["id", "path", "date", "size", "format", "hash"]
-PLACE_COLUMNS = ["latitude", "longitude"]
+LATER_ORDER_COLUMNS = ["latitude", "longitude", "second"]
 NAME = f"{re.escape(os.sep)}[^{re.escape(os.sep)}]*$"  # the last part of a path
 
 
 class DateOrder:
-    """A snapshot of the rows of a collection, newest first; table: ORDER_COLUMNS, and PLACE_COLUMNS if it has them."""
+    """A snapshot of the rows of a collection, newest first; table: ORDER_COLUMNS, and LATER_ORDER_COLUMNS if it has them."""
 
     def __init__(self, table: pa.Table) -> None:
         order = pc.sort_indices(table, sort_keys=[("date", "descending"), ("path", "ascending")])

@@ -17,6 +17,7 @@ COMPARE = {
     "=": pc.equal,
     "starts_with": pc.starts_with,
     "contains": pc.match_substring,
+    "none or": lambda column, value: pc.fill_null(pc.equal(column, value), True),
     "in": lambda column, values: pc.is_in(column, value_set=pa.array(values, pa.string())),
 }
 
@@ -47,6 +48,8 @@ def _clause(column: str, comparison: str, value: Any) -> str:
         value = quote(value)
     elif comparison == "in":
         return f"{column} IN ({', '.join(map(quote, value)) or quote('')})"
+    if comparison == "none or":
+        return f"({column} IS NULL OR {column} = {value})"
     if comparison == "contains":
         return f"strpos({column}, {value}) > 0"
     return (

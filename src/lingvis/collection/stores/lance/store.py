@@ -29,7 +29,7 @@ from lingvis.collection.stores.folder.header import (
 )
 from lingvis.collection.stores.folder.lock import one_writer
 from lingvis.collection.stores.folder.trouble import reported
-from lingvis.collection.stores.lance.browsing import ORDER_COLUMNS, PLACE_COLUMNS, DateOrder
+from lingvis.collection.stores.lance.browsing import LATER_ORDER_COLUMNS, ORDER_COLUMNS, DateOrder
 from lingvis.collection.stores.lance.durable import FolderSync
 from lingvis.collection.stores.lance.filters import quote, to_mask, to_sql
 from lingvis.collection.stores.lance.rows import (
@@ -257,16 +257,19 @@ class LanceStore:
         return self._by_date().places(where, step)
 
     @reported
-    def count(self) -> int:
+    def count(self, *, once: bool = False) -> int:
         """Return the number of rows."""
+        where = Filter(once=once)
         self._refresh()
-        return int(self._table.count_rows())
+        return int(self._table.count_rows(to_sql(where) if "second" in self._table.schema.names else None))
 
     @reported
     def statistics(self) -> Statistics:
         """Return numbers about all rows."""
         self._refresh()
-        rows = self._rows(["size", "format", "date", CAPTION]).to_arrow()
+        names = [name for name in self._table.schema.names if name == "second"]
+        every = complete(self._rows(["size", "format", "date", CAPTION, *names]).to_arrow())
+        rows = every.filter(to_mask(Filter(once=True), every))
         counts = {count["values"]: count["counts"] for count in pc.value_counts(rows["format"]).to_pylist()}
         ends = pc.min_max(rows["date"]).as_py()
         return Statistics(
@@ -276,6 +279,8 @@ class LanceStore:
             formats=dict(sorted(counts.items())),
             first=ends["min"],
             last=ends["max"],
+            videos=rows.num_rows - rows["second"].null_count,
+            moments=every.num_rows - every["second"].null_count,
         )
 
     @reported
@@ -367,7 +372,7 @@ class LanceStore:
         with self._opening:
             version, names = int(self._table.version), self._table.schema.names
             if self._order is None or self._order[0] != version:
-                columns = [*ORDER_COLUMNS, *(name for name in PLACE_COLUMNS if name in names)]
+                columns = [*ORDER_COLUMNS, *(name for name in LATER_ORDER_COLUMNS if name in names)]
                 self._order = version, DateOrder(self._rows(columns).to_arrow())
             return self._order[1]
 
@@ -378,7 +383,7 @@ class LanceStore:
     def _by_engine(self, query: Floats, column: str, rows: int, count: int, where: Filter) -> list[Hit]:
         """Return the best rows by the index; the first 250 are the same for every page."""
         names = self._table.schema.names
-        if where.area is not None and missing_columns(names):
+        if where.area is not None and "latitude" not in names:
             return []  # nothing in this table has a position
         places = next((size for size in PLACES if size >= count), count)
         probes = PROBED_LEAST + int(rows // PARTITION * PROBED)

@@ -62,10 +62,16 @@ def places(connection: sqlite3.Connection, where: Filter, step: float) -> list[P
     return count_squares(latitude, longitude, lambda row: str(ids[row]), step)
 
 
+def count(connection: sqlite3.Connection, where: Filter) -> int:
+    """Return the number of rows."""
+    return int(_rows(connection, "count(*)", where)[0][0])
+
+
 def statistics(connection: sqlite3.Connection) -> Statistics:
     """Return numbers about all rows."""
-    columns = f"format, count(*), count({CAPTION}), sum(size), min(date), max(date)"
-    rows = _rows(connection, columns, Filter(), "GROUP BY 1 ORDER BY 1")
+    second = "second" if "second" in column_names(connection) else "NULL"
+    columns = f"format, count(*), count({CAPTION}), sum(size), min(date), max(date), count({second})"
+    rows = _rows(connection, columns, Filter(once=True), "GROUP BY 1 ORDER BY 1")
     return Statistics(
         pictures=sum(row[1] for row in rows),
         captions=sum(row[2] for row in rows),
@@ -73,6 +79,8 @@ def statistics(connection: sqlite3.Connection) -> Statistics:
         formats={str(row[0]): row[1] for row in rows},
         first=datetime.fromisoformat(min(str(row[4]) for row in rows)) if rows else None,
         last=datetime.fromisoformat(max(str(row[5]) for row in rows)) if rows else None,
+        videos=sum(row[6] for row in rows),
+        moments=int(_rows(connection, f"count({second})", Filter())[0][0]),
     )
 
 

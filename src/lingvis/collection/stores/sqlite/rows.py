@@ -183,6 +183,9 @@ def to_conditions(where: Filter, names: Collection[str]) -> tuple[str, list[Any]
             clause, parameter = among(name, value)
             clauses.append(clause)
             values.append(parameter)
+        elif comparison == "none or":
+            clauses.append(f"({name} IS NULL OR {name} = ?)")
+            values.append(value)
         else:
             clauses.append(f"{name} {comparison} ?")
             values.append(to_date(value) if isinstance(value, datetime) else value)

@@ -265,11 +265,10 @@ class SqliteStore:
             return browsing.places(connection, where, step)
 
     @reported
-    def count(self) -> int:
+    def count(self, *, once: bool = False) -> int:
         """Return the number of rows."""
         with self._reading() as connection:
-            (count,) = connection.execute("SELECT count(*) FROM pictures").fetchone()
-        return int(count)
+            return browsing.count(connection, Filter(once=once))
 
     @reported
     def statistics(self) -> Statistics:
