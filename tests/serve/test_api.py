@@ -174,6 +174,7 @@ def test_page_and_document(client: Client) -> None:
         "/api/items/{id}/similar",
         "/api/items/{id}/thumbnail",
         "/api/items/{id}/picture",
+        "/api/items/{id}/video",
         "/api/items/{id}/albums",
         "/api/albums",
         "/api/albums/hashes",
