@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from icu4py.breakers import WordBreaker
+from lingvis.text.segmentation.pieces import pieces
 
 
 def normalised(text: str) -> str:
@@ -16,5 +16,8 @@ def normalised(text: str) -> str:
 
 
 def words(text: str, lang: str) -> list[str]:
-    """Normalised words of a sentence; spaces and punctuation are dropped."""
-    return [piece for piece in WordBreaker(normalised(text), lang) if any(map(str.isalnum, piece))]
+    """Normalised words of a sentence; spaces and punctuation are dropped.
+
+    Thai, Lao, Khmer and Burmese need the extra `icu`, no other script does.
+    """
+    return [piece for piece in pieces(normalised(text), lang) if any(map(str.isalnum, piece))]
