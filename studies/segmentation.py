@@ -84,44 +84,37 @@ def make_rules(icu: IcuData) -> dict[str, object]:
     states, row_size, first_of_dictionary, _, flags = struct.unpack_from("<5I", stored, table)
     assert flags == EIGHT_BITS, "rules with look-ahead or a state for the beginning of the text"
     rows = [stored[table + 20 + state * row_size :][:row_size] for state in range(states)]
+    targets = [bytes(column) for column in zip(*(row[3:] for row in rows), strict=True)]
     columns, scripts = icu.columns(stored[trie : trie + trie_size]), icu.scripts()
 
-    letters: dict[tuple[str, bytes], str] = {}  # of each kind: the engine and the column
+    letters: dict[tuple[str, bytes], str] = {}  # of each kind: who divides it, and the column
     unused = iter(string.ascii_letters)
     starts: list[int] = []
     kinds = ""
     for code in CODES:
-        by_dictionary = columns[code] >= first_of_dictionary
-        engine = _engine(code, scripts[code]) if by_dictionary else ""
-        kind = (engine, bytes(row[3 + columns[code]] for row in rows))
+        by = _divider(code, scripts[code]) if columns[code] >= first_of_dictionary else ""
+        kind = (by, targets[columns[code]])
         letter = letters[kind] if kind in letters else letters.setdefault(kind, next(unused))
         if not kinds or kinds[-1] != letter:
             starts.append(code)
             kinds += letter
-    engines: dict[str, str] = {"run": "", "mark": "", "outside": "", "icu": ""}
-    for (engine, _), letter in letters.items():
-        if engine:
-            engines[engine] += letter
     return {
-        "icu": icu.version,
+        "version": icu.version,
         "starts": starts,
         "kinds": kinds,
         "columns": "".join(letters.values()),
         "after": [[column[state] for _, column in letters] for state in range(states)],
         "accepting": [state for state in range(states) if rows[state][0]],
-        "engines": engines,
+        "dictionary": "".join(letter for (by, _), letter in letters.items() if by == "dictionary"),
+        "icu": "".join(letter for (by, _), letter in letters.items() if by == "icu"),
     }
 
 
-def _engine(code: int, script: int) -> str:
-    """The field of `rules.Rules` for a character that ICU's rules leave to a dictionary; most scripts have none."""
-    if script in CHINESE_JAPANESE:
-        return "run"
-    if script in OTHER:
-        return "icu"
-    if code in MARKS:
-        return "mark"
-    return "outside" if script == 0 else ""
+def _divider(code: int, script: int) -> str:
+    """The field of `rules.Rules` for a character that ICU's rules leave to dictionaries; most scripts have none."""
+    if script in CHINESE_JAPANESE or code in MARKS:
+        return "dictionary"
+    return "icu" if script in OTHER else ""
 
 
 def read_words(units: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:

@@ -1,4 +1,8 @@
-"""A text -> its pieces between word boundaries: words, spaces, punctuation."""
+"""A text -> its pieces between word boundaries: words, spaces, punctuation.
+
+They are the pieces of ICU but for one case: where one of the signs 〱〲〳〴〵゠ stands before a ー that begins a run,
+ICU may join this ー to the next word.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ def pieces(text: str, lang: str) -> Iterator[str]:
     present = set(kinds)
     if not present.isdisjoint(rules().icu):
         return _by_icu(text, lang)
-    if not present.isdisjoint(rules().run + rules().mark):
+    if not present.isdisjoint(rules().dictionary):
         return _by_dictionary(text, kinds)
     return (text[begin:end] for begin, end in spans(kinds))
 
@@ -26,18 +30,15 @@ def _by_dictionary(text: str, kinds: str) -> Iterator[str]:
     """Pieces by the rules, each divided where it has runs of Chinese and Japanese characters."""
     for begin, end in spans(kinds):
         for run in _runs().finditer(kinds, begin, end):
-            if run["run"]:
-                for cut in cuts(text[run.start() : run.end()]):
-                    yield text[begin : run.start() + cut]
-                    begin = run.start() + cut
+            for cut in cuts(text[run.start() : run.end()]):
+                yield text[begin : run.start() + cut]
+                begin = run.start() + cut
         yield text[begin:end]
 
 
 @functools.cache
 def _runs() -> re.Pattern[str]:
-    """Runs that one engine of ICU takes, in the kinds of characters."""
-    _, _, _, run, mark, outside, _ = rules()
-    return re.compile(f"[{outside}][{outside}{mark}]*|(?P<run>[{run}{mark}]+)")
+    return re.compile(f"[{rules().dictionary}]+")
 
 
 def _by_icu(text: str, lang: str) -> Iterator[str]:

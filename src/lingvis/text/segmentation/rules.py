@@ -1,7 +1,7 @@
 """Word boundaries of UAX #29 with ICU's changes, by the state table of ICU's rules.
 
 `rules.json` holds that table, and the kind of every character: which of its columns a character reads, and which
-engine of ICU divides it further. `python -m studies segmentation` makes it.
+dictionary divides it further. `python -m studies segmentation` makes it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,14 @@ class Kinds(dict[int, str]):
 class Rules(NamedTuple):
     """The state table: `after[state][kind]` is the next state; a boundary may follow an `accepting` state.
 
-    The other fields are kinds: Chinese and Japanese characters (`run`), marks that belong to them unless they follow
-    signs `outside` of the dictionary, these signs, and the characters of scripts that need ICU itself.
+    The other fields are kinds of characters: those that a dictionary divides further, ours for Chinese and Japanese or
+    one of ICU for other scripts.
     """
 
     kinds: Kinds
     after: list[dict[str, int]]
     accepting: list[bool]
-    run: str
-    mark: str
-    outside: str
+    dictionary: str
     icu: str
 
 
@@ -55,7 +53,8 @@ def rules() -> Rules:
         kinds=Kinds(stored["starts"], stored["kinds"]),
         after=[dict(zip(stored["columns"], row, strict=True)) for row in stored["after"]],
         accepting=[state in stored["accepting"] for state in range(len(stored["after"]))],
-        **stored["engines"],
+        dictionary=stored["dictionary"],
+        icu=stored["icu"],
     )
 
 
