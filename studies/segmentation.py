@@ -41,6 +41,7 @@ class IcuData:
         package = self._bytes.index(b"CmnD") - 12
         (size,) = struct.unpack_from("<H", self._bytes, package)
         self._contents = package + size
+        self._script = self.function("uscript_getScript", ctypes.c_int, ctypes.c_void_p)
 
     def file(self, ending: str) -> bytes:
         """A data file without its header (up to the end of all data), by the end of its name."""
@@ -59,22 +60,29 @@ class IcuData:
         found.argtypes, found.restype = arguments, result
         return found
 
-    def scripts(self) -> list[int]:
-        """The number of the script of every character."""
-        script = self.function("uscript_getScript", ctypes.c_int, ctypes.c_void_p)
-        error = ctypes.c_int(0)
-        return [script(code, ctypes.byref(error)) for code in CODES]
+    def script(self, code: int) -> int:
+        """The number of the script of a character."""
+        number: int = self._script(code, ctypes.byref(ctypes.c_int(0)))
+        return number
 
     def columns(self, trie: bytes) -> list[int]:
         """The column of the state table that every character reads."""
-        pointers = (ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        types: tuple[type, ...] = (ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         opened = self.function(
-            "ucptrie_openFromBinary", ctypes.c_int, ctypes.c_int, *pointers, result=ctypes.c_void_p
+            "ucptrie_openFromBinary", ctypes.c_int, ctypes.c_int, *types, result=ctypes.c_void_p
         )
         error = ctypes.c_int(0)
         handle = opened(-1, -1, trie, len(trie), None, ctypes.byref(error))
-        column = self.function("ucptrie_get", ctypes.c_void_p, ctypes.c_int)
-        return [column(handle, code) for code in CODES]
+        types = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_uint32)
+        end_of_range = self.function(
+            "ucptrie_getRange", *types, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+        )
+        column = ctypes.c_uint32()
+        found: list[int] = []
+        while len(found) < len(CODES):
+            last = end_of_range(handle, len(found), 0, 0, None, None, ctypes.byref(column))
+            found += [column.value] * (last + 1 - len(found))
+        return found
 
 
 def make_rules(icu: IcuData) -> dict[str, object]:
@@ -85,14 +93,14 @@ def make_rules(icu: IcuData) -> dict[str, object]:
     assert flags == EIGHT_BITS, "rules with look-ahead or a state for the beginning of the text"
     rows = [stored[table + 20 + state * row_size :][:row_size] for state in range(states)]
     targets = [bytes(column) for column in zip(*(row[3:] for row in rows), strict=True)]
-    columns, scripts = icu.columns(stored[trie : trie + trie_size]), icu.scripts()
+    columns = icu.columns(stored[trie : trie + trie_size])
 
     letters: dict[tuple[str, bytes], str] = {}  # of each kind: who divides it, and the column
     unused = iter(string.ascii_letters)
     starts: list[int] = []
     kinds = ""
     for code in CODES:
-        by = _divider(code, scripts[code]) if columns[code] >= first_of_dictionary else ""
+        by = _divider(code, icu.script(code)) if columns[code] >= first_of_dictionary else ""
         kind = (by, targets[columns[code]])
         letter = letters[kind] if kind in letters else letters.setdefault(kind, next(unused))
         if not kinds or kinds[-1] != letter:
