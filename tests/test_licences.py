@@ -24,8 +24,8 @@ def test_the_walk_reaches_what_others_require() -> None:
     assert "psycopg-binary" not in packages(EXTRAS["serve"])
 
 
-def test_photographs_need_neither_torch_nor_lancedb() -> None:
-    heavy = {"torch", "matplotlib", "onnx", "scipy", "lancedb", "pyarrow"}
+def test_photographs_need_neither_torch_nor_lancedb_nor_icu() -> None:
+    heavy = {"torch", "matplotlib", "onnx", "scipy", "lancedb", "pyarrow", "icu4py"}
     for extra in (ALWAYS, "onnx", "index", "serve", "photos", "postgres"):
         assert not heavy & set(packages(EXTRAS[extra])), extra
     assert set(packages(EXTRAS["photos"])) == set(packages(EXTRAS["serve"]))
