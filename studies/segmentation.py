@@ -10,7 +10,6 @@ python -m studies segmentation           write the files
 from __future__ import annotations
 
 import ctypes
-import gzip
 import json
 import string
 import struct
@@ -56,7 +55,7 @@ class IcuData:
 
     def function(self, name: str, *arguments: type, result: type = ctypes.c_int) -> ctypes._NamedFuncPointer:
         """A C function of ICU."""
-        found = getattr(self._functions, f"{name}_{self.version.split('.')[0]}")
+        found: ctypes._NamedFuncPointer = getattr(self._functions, f"{name}_{self.version.split('.')[0]}")
         found.argtypes, found.restype = arguments, result
         return found
 
@@ -171,29 +170,20 @@ def read_words(units: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
 
 
 def make_dictionary(icu: IcuData) -> str:
-    """The content of dictionary.txt.gz."""
+    """The content of dictionary.txt."""
     stored = icu.file("brkitr/cjdict.dict")
     begin, _, _, end = struct.unpack_from("<4i", stored, 0)
     by_first: dict[str, dict[int, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
     for units, cost in read_words(memoryview(stored[begin:end]).cast("H")):
         word = struct.pack(f"<{len(units)}H", *units).decode("utf-16-le")
         by_first[word[0]][len(word)].append((word[1:], cost))
-    return "\n".join(
-        "\t".join(
-            [
-                first,
-                *(
-                    field
-                    for _, entries in sorted(by_size.items())
-                    for field in (
-                        "".join(rest for rest, _ in entries),
-                        "".join(chr(cost) for _, cost in entries),
-                    )
-                ),
-            ]
-        )
-        for first, by_size in sorted(by_first.items())
-    )
+    lines = []
+    for first, by_size in sorted(by_first.items()):
+        fields = [first]
+        for _, entries in sorted(by_size.items()):
+            fields += ["".join(rest for rest, _ in entries), "".join(chr(cost) for _, cost in entries)]
+        lines.append("\t".join(fields))
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -201,6 +191,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     make_parser("segmentation", __doc__).parse_args(arguments)
     icu = IcuData()
     rules.FILE.write_text(json.dumps(make_rules(icu), separators=(",", ":")) + "\n", encoding="utf-8")
-    packed = gzip.compress(make_dictionary(icu).encode(dictionary.ENCODING), mtime=0)
-    dictionary.FILE.write_bytes(packed)
-    print(f"ICU {icu.version}: {rules.FILE} and {dictionary.FILE}, {len(packed):,} bytes")
+    dictionary.FILE.write_bytes(make_dictionary(icu).encode(dictionary.ENCODING))
+    print(f"{rules.FILE} and {dictionary.FILE}, from ICU {icu.version}")
