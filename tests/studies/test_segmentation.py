@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from lingvis.text.segmentation import dictionary, rules
-from studies.segmentation import IcuData, make_dictionary, make_rules
+from studies.segmentation.icu_data import IcuData
+from studies.segmentation.run import make_dictionary, make_rules
 
 
 def test_the_shipped_files_can_be_made_again() -> None:
