@@ -50,7 +50,7 @@ STUDIES = {
     "card": Study("the card of the model that comes with lingvis", "studies.pretrained.card"),
     "fuzz": Study("damaged pictures, odd requests, damaged model folders", "studies.fuzz.run"),
     "siege": Study("clients of lingvis serve beside an attacker", "studies.siege.run"),
-    "segmentation": Study("the data of word boundaries, from ICU", "studies.languages.segmentation"),
+    "segmentation": Study("the data of word boundaries, from ICU", "studies.segmentation.run"),
     "licences": Study("licences of the packages that each extra installs", "studies.licences"),
     "tables": Study("put numbers and help texts into the docs", "studies.tables.generate"),
     "screenshots": Study("the README's pictures of the search page", "studies.tables.screenshots"),

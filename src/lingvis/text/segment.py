@@ -33,4 +33,4 @@ def words(text: str, lang: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 15)  # captions repeat most of their words
 def _words(part: str, lang: str) -> tuple[str, ...]:
-    return tuple(piece for piece in pieces(part, lang) if any(map(str.isalnum, piece)))
+    return tuple([piece for piece in pieces(part, lang) if piece.isalnum() or any(map(str.isalnum, piece))])

@@ -1,6 +1,6 @@
 """Chinese and Japanese text -> words, by the costs of ICU's dictionary.
 
-`dictionary.txt.gz` has a line per first character of words, in UTF-16: the character, then for each length a tab, the
+`dictionary.txt` has a line per first character of words, in UTF-16: the character, then for each length a tab, the
 rests of all words of this length without separators, a tab and their costs as characters. `python -m studies
 segmentation` makes it.
 """
@@ -8,67 +8,67 @@ segmentation` makes it.
 from __future__ import annotations
 
 import functools
-import gzip
+import re
 from pathlib import Path
 
-FILE = Path(__file__).with_name("dictionary.txt.gz")
+FILE = Path(__file__).with_name("dictionary.txt")
 ENCODING = "utf-16-le"
 UNKNOWN = 255  # the cost of a character that is no word
-# Costs of a whole run of Katakana by its length; it is no candidate from LONGEST characters on.
-KATAKANA = (8192, 984, 408, 240, 204, 252, 300, 372, 480)
+NEVER = 1 << 32
+KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30fe]+")
+# Costs of a whole run of Katakana by its length, the first for longer ones; from LONGEST characters on it is no word.
+KATAKANA_COSTS = (8192, 984, 408, 240, 204, 252, 300, 372, 480)
 LONGEST = 20
 
 
 @functools.cache
 def lines() -> dict[str, str]:
     """First character of words -> its line of the dictionary."""
-    text = gzip.decompress(FILE.read_bytes()).decode(ENCODING)
-    return {line[0]: line for line in text.split("\n")}
+    return {line[0]: line for line in FILE.read_bytes().decode(ENCODING).split("\n")}
 
 
 @functools.lru_cache(maxsize=4096)
-def entries(first: str) -> list[tuple[int, dict[str, int]]]:
-    """Words that begin with a character: for each length, the rests of the words after that character and their costs."""
-    fields = lines().get(first, first)[1:].split("\t")[1:]
-    found = []
-    for joined, costs in zip(fields[::2], fields[1::2], strict=True):
-        size = len(joined) // len(costs)
-        rests = [joined[at * size : (at + 1) * size] for at in range(len(costs))]
-        found.append((size + 1, dict(zip(rests, map(ord, costs), strict=True))))
-    return found if found and found[0][0] == 1 else [(1, {"": UNKNOWN}), *found]
-
-
-def is_katakana(character: str) -> bool:
-    """Whether a character counts for runs of Katakana."""
-    return "\u30a1" <= character <= "\u30fe" and character != "\u30fb"
+def entries(first: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Words that begin with a character: costs by the rest after it, and for each next character the longest word."""
+    costs, longest = {"": UNKNOWN}, {"": 1}
+    fields = lines().get(first, first).split("\t")[1:]
+    for joined, values in zip(fields[::2], fields[1::2], strict=True):
+        size = len(joined) // len(values)
+        for at, value in enumerate(values):
+            rest = joined[at * size : (at + 1) * size]
+            costs[rest] = ord(value)
+            longest[rest[:1]] = size + 1
+    return costs, longest
 
 
 def cuts(run: str) -> list[int]:
     """Positions between the words of a run of Chinese and Japanese characters whose costs have the smallest sum."""
     length = len(run)
-    best: list[float] = [0, *[float("inf")] * length]  # cost of the characters before each position
-    begin = [0] * (length + 1)  # of the last word before each position
-    after_katakana = False
+    best = [0] + [NEVER] * length  # the cost of the words before each position
+    begin = [0] * (length + 1)  # of the last of these words
+    katakana = {match.start(): match.end() for match in KATAKANA.finditer(run)}
     for at, first in enumerate(run):
-        candidates = []
-        for size, costs in entries(first):
-            if at + size > length:
-                break
-            cost = costs.get(run[at + 1 : at + size])
-            if cost is not None:
-                candidates.append((at + size, cost))
-        katakana = is_katakana(first)
-        if katakana and not after_katakana:
-            end = next((end for end in range(at + 1, length) if not is_katakana(run[end])), length)
-            if end - at < LONGEST:
-                candidates.append((end, KATAKANA[end - at] if end - at < len(KATAKANA) else KATAKANA[0]))
-        after_katakana = katakana
-        for end, cost in candidates:
-            if best[at] + cost < best[end]:
-                best[end], begin[end] = best[at] + cost, at
+        costs, longest = entries(first)
+        before, second = best[at], at + 1
+        for end in range(second, min(at + longest.get(run[second : second + 1], 1), length) + 1):
+            cost = before + costs.get(run[second:end], NEVER)
+            if cost < best[end]:
+                best[end], begin[end] = cost, at
+        if at in katakana:
+            end = katakana[at]
+            cost = before + katakana_cost(end - at)
+            if cost < best[end]:
+                best[end], begin[end] = cost, at
     found = []
     at = begin[length]
     while at:
         found.append(at)
         at = begin[at]
     return found[::-1]
+
+
+def katakana_cost(length: int) -> int:
+    """The cost of a whole run of Katakana."""
+    if length >= LONGEST:
+        return NEVER
+    return KATAKANA_COSTS[length] if length < len(KATAKANA_COSTS) else KATAKANA_COSTS[0]
