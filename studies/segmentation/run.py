@@ -65,8 +65,8 @@ def _divider(code: int, script: int) -> str:
     return "icu" if script in OTHER else ""
 
 
-def make_dictionary(icu: IcuData) -> str:
-    """The content of dictionary.txt."""
+def make_dictionary(icu: IcuData) -> bytes:
+    """The content of dictionary.bin."""
     stored = icu.file("brkitr/cjdict.dict")
     begin, _, _, end = struct.unpack_from("<4i", stored, 0)
     by_first: dict[str, dict[int, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
@@ -74,12 +74,14 @@ def make_dictionary(icu: IcuData) -> str:
         word = struct.pack(f"<{len(units)}H", *units).decode("utf-16-le")
         by_first[word[0]][len(word)].append((word[1:], cost))
     lines = []
-    for first, by_size in sorted(by_first.items()):
-        fields = [first]
+    for _, by_size in sorted(by_first.items()):
+        line = ""
         for _, entries in sorted(by_size.items()):
-            fields += ["".join(rest for rest, _ in entries), "".join(chr(cost) for _, cost in entries)]
-        lines.append("\t".join(fields))
-    return "\n".join(lines)
+            costs = "".join(chr(cost) for _, cost in entries)
+            line += "\t" + "".join(rest for rest, _ in entries) + "\t" + costs
+        lines.append(line)
+    head = [len(lines), *map(ord, sorted(by_first)), *map(len, lines)]
+    return struct.pack(f"<{len(head)}H", *head) + "".join(lines).encode(dictionary.ENCODING)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -87,5 +89,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     make_parser("segmentation", __doc__).parse_args(arguments)
     icu = IcuData()
     rules.FILE.write_text(json.dumps(make_rules(icu), separators=(",", ":")) + "\n", encoding="utf-8")
-    dictionary.FILE.write_bytes(make_dictionary(icu).encode(dictionary.ENCODING))
+    dictionary.FILE.write_bytes(make_dictionary(icu))
     print(f"{rules.FILE} and {dictionary.FILE}, from ICU {icu.version}")

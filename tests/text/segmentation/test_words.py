@@ -12,7 +12,7 @@ import pytest
 from icu4py.breakers import WordBreaker
 
 from lingvis.text.segment import JOINER, normalised, words
-from lingvis.text.segmentation.dictionary import lines
+from lingvis.text.segmentation.dictionary import entries, stored
 from lingvis.text.segmentation.pieces import pieces
 from lingvis.text.segmentation.rules import rules
 
@@ -81,26 +81,17 @@ def test_odd_text_has_the_pieces_of_icu() -> None:
         if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co"):
             characters[rules().kinds[code]].append(chr(code))
     kinds = sorted(set(characters) - set(rules().icu))
-    first = sorted(lines())
+    firsts = [chr(code) for code in stored().firsts]
     for _ in range(4000):
         few = [generator.choice(characters[generator.choice(kinds)]) for _ in range(5)]
-        few += [*"a0'._ \"", JOINER, *generator.choices(first, k=4), entry(generator, first)]
+        few += [*"a0'._ \"", JOINER, *generator.choices(firsts, k=4)]
+        few.append(few[-1] + generator.choice(list(entries(few[-1])[0])))
         text = normalised("".join(generator.choices(few, k=generator.randint(1, 20))))
         if LONG_MARK in text and SIGNS & set(text):
             continue
         lang = generator.choice(LANGS)
         assert list(pieces(text, lang)) == list(WordBreaker(text, lang)), ascii(text)
         assert words(text, lang) == by_icu(text, lang), ascii(text)
-
-
-def entry(generator: random.Random, first: list[str]) -> str:
-    """A random word of the dictionary."""
-    character = generator.choice(first)
-    rests = lines()[character].split("\t")[1::2]
-    costs = lines()[character].split("\t")[2::2]
-    column = generator.randrange(len(rests))
-    size = len(rests[column]) // len(costs[column])
-    return character + rests[column][:size]
 
 
 def by_icu(text: str, lang: str) -> list[str]:
