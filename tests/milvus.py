@@ -30,8 +30,8 @@ SETTINGS = {
 # Tests of all stores that run on Milvus only if this variable is set: each makes a collection, which takes it 2 s.
 ALL = "LINGVIS_TEST_ALL_OF_MILVUS"
 LEFT_OUT = (
-    "test_search_is_that_of_a_naive_loop[milvus-pictures-engine]",
-    "test_search_is_that_of_a_naive_loop[milvus-captions-engine]",
+    "test_search_is_that_of_a_naive_loop[milvus-pictures-index]",
+    "test_search_is_that_of_a_naive_loop[milvus-captions-index]",
     "test_an_empty_collection_finds_nothing[milvus]",
     "test_another_model_of_the_same_image_side_is_remembered[milvus]",
     "test_a_search_within_an_album[milvus]",

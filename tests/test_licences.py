@@ -19,13 +19,13 @@ def test_no_extra_has_a_surprising_licence(extra: str) -> None:
 def test_the_walk_reaches_what_others_require() -> None:
     assert {"numpy", "pillow", "rich", "pygments"} <= set(packages(EXTRAS[ALWAYS]))
     assert {"torch", "matplotlib", "python-dateutil"} <= set(packages(EXTRAS["train"]))
-    assert {"starlette", "h11", "lancedb", "onnxruntime"} <= set(packages(EXTRAS["serve"]))
+    assert {"starlette", "h11", "onnxruntime"} <= set(packages(EXTRAS["serve"]))
     assert "psycopg-binary" in packages(EXTRAS["postgres"]), "extras of a requirement count"
     assert "psycopg-binary" not in packages(EXTRAS["serve"])
 
 
-def test_photographs_need_no_torch() -> None:
-    heavy = {"torch", "matplotlib", "onnx", "scipy"}
+def test_photographs_need_neither_torch_nor_lancedb_nor_icu() -> None:
+    heavy = {"torch", "matplotlib", "onnx", "scipy", "lancedb", "pyarrow", "icu4py"}
     for extra in (ALWAYS, "onnx", "index", "serve", "photos", "postgres"):
         assert not heavy & set(packages(EXTRAS[extra])), extra
     assert set(packages(EXTRAS["photos"])) == set(packages(EXTRAS["serve"]))
@@ -34,6 +34,12 @@ def test_photographs_need_no_torch() -> None:
 def test_heic_is_in_no_other_extra() -> None:
     of_extra = {extra for extra, lines in EXTRAS.items() if any("heif" in line for line in lines)}
     assert of_extra == {"heic"}
+
+
+def test_video_is_in_no_other_extra_for_users() -> None:
+    of_extra = {extra for extra, lines in EXTRAS.items() if any(line.startswith("av>") for line in lines)}
+    assert of_extra == {"video", "dev"}
+    assert "av carries libx264" in "; ".join(surprises("serve", EXTRAS["video"]))
 
 
 def install(folder: Path, name: str, *fields: str, library: str | None = None) -> None:

@@ -14,13 +14,12 @@ EXTRAS = {
     "efficientnet_lite_pytorch": "train",
     "onnxruntime": "onnx",
     "onnx": "export",
-    "lancedb": "index",
     "py3langid": "index",
-    "pyarrow": "index",
     "fastapi": "serve",
     "prometheus_client": "serve",
     "starlette": "serve",
     "uvicorn": "serve",
+    "av": "video",
 }
 
 

@@ -178,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "name": "crash" if args.postgres is None else "crash-postgres",
         "study": "crash",
         **conditions(benchmark="kill -9 while indexing", seed=SEED),
-        "store": "LanceDB" if args.postgres is None else "PostgreSQL",
+        "store": "SQLite" if args.postgres is None else "PostgreSQL",
         "pictures": len(expected),
         "seconds_undisturbed": round(over, 1),
         "seconds_until_the_collection_is_there": round(exists, 1),

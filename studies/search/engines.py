@@ -13,6 +13,7 @@ import numpy as np
 
 from lingvis.arrays import Floats
 from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.folder.header import Engine as FolderEngine
 from lingvis.collection.stores.records import Filter
 from lingvis.registry import Registry
 from studies.search.data import Halfs, Ints, make_header, make_items, row_of
@@ -20,6 +21,7 @@ from studies.search.milvus import MilvusServer
 from studies.search.postgres import SERVER, running_server
 
 ALWAYS, NEVER = sys.maxsize, 0  # number of values up to which our stores compare with all rows
+COLLECTION = "collection.lv"
 EXPANSION = 256  # candidates of usearch; with its default of 64 its recall is below that of our stores
 
 
@@ -50,7 +52,13 @@ class OurStore:
     """A store of a collection, as `lingvis index` and `lingvis search` use it."""
 
     def __init__(
-        self, address: str, dim: int, exact_values: int, *, close: Callable[[], None] = lambda: None
+        self,
+        address: str,
+        dim: int,
+        exact_values: int | None,
+        *,
+        engine: FolderEngine | None = None,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
         from lingvis.collection.stores.open import create_store, open_store, store_exists
 
@@ -58,7 +66,7 @@ class OurStore:
         self._store: Store = (
             open_store(address, exact_values=exact_values)
             if store_exists(address)
-            else create_store(address, make_header(dim), exact_values=exact_values)
+            else create_store(address, make_header(dim), engine=engine, exact_values=exact_values)
         )
 
     def add(self, vectors: Halfs, first: int) -> None:
@@ -74,14 +82,19 @@ class OurStore:
         return [np.array([row_of(hit.id) for hit in hits], np.int64) for hits in results]
 
 
-@ENGINES.register("lance", "our embedded store, by its index")
+@ENGINES.register("sqlite", "our embedded store on SQLite, exact and in memory")
+def sqlite(folder: Path, dim: int) -> Engine:
+    return OurStore(str(folder / COLLECTION), dim, None, engine="sqlite")
+
+
+@ENGINES.register("lance", "our embedded store on LanceDB, by its index")
 def lance_ann(folder: Path, dim: int) -> Engine:
-    return _embedded(folder, dim, NEVER)
+    return OurStore(str(folder / COLLECTION), dim, NEVER, engine="lance")
 
 
-@ENGINES.register("lance-exact", "our embedded store, exact and in memory")
+@ENGINES.register("lance-exact", "our embedded store on LanceDB, exact and in memory")
 def lance_exact(folder: Path, dim: int) -> Engine:
-    return _embedded(folder, dim, ALWAYS)
+    return OurStore(str(folder / COLLECTION), dim, ALWAYS, engine="lance")
 
 
 @ENGINES.register("postgres", "our PostgreSQL store, by its index")
@@ -153,10 +166,6 @@ class Usearch:
         return list(np.atleast_2d(matches.keys).astype(np.int64))
 
     def close(self) -> None: ...
-
-
-def _embedded(folder: Path, dim: int, exact_values: int) -> Engine:
-    return OurStore(str(folder / "collection.lv"), dim, exact_values)
 
 
 def _on_server(folder: Path, dim: int, exact_values: int) -> Engine:

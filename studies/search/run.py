@@ -1,6 +1,6 @@
 """Search engines side by side on the same made-up vectors, and a typed query from end to end.
 
-python -m studies search [--sizes 100000 1000000] [--engines lance usearch] [--typed 100000] [--work DIR]
+python -m studies search [--sizes 100000 1000000] [--engines sqlite lance usearch] [--typed 100000] [--work DIR]
 
 One record per size and engine. An engine with a record under the same conditions is not measured again.
 """
@@ -105,7 +105,7 @@ def _left_out(name: str, values: int) -> str | None:
         return "it needs: pip install 'lingvis[milvus]' milvus, on Linux"
     if name == "usearch" and installed("usearch") is None:
         return "it needs: pip install usearch"
-    if name in ("lance-exact", "numpy") and 4 * values > EXACT_BYTES:
+    if name in ("sqlite", "lance-exact", "numpy") and 4 * values > EXACT_BYTES:
         return "the rows do not fit into the memory of a usual machine"
     return None
 

@@ -26,8 +26,8 @@ from typing import Any
 import torch
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.records import StoredFile
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.collection.writer.indexer import BATCH, Indexer
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.backbones import Backbone, load_backbone
@@ -109,9 +109,9 @@ def on_ray(
 
 def writer_rate(collection: Path, target: Path) -> float:
     """Rows per second that the one writer stores: the limit for any number of workers."""
-    source = LanceStore(collection)
+    source = SqliteStore(collection)
     items = source.items([row.id for row in source.files()][:BATCH])
-    store = LanceStore.create(target, source.header)
+    store = SqliteStore.create(target, source.header)
     batches = [
         [replace(item, info=replace(item.info, id=f"{number}-{item.info.id}")) for item in items]
         for number in range(WRITTEN)

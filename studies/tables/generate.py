@@ -37,6 +37,7 @@ from studies.tables.results import (
 from studies.tables.results.claims import claims
 from studies.tables.results.plots import draw
 from studies.tables.results.records import Results
+from studies.video.report import video_table
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -78,6 +79,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "out-of-the-box": speed.out_of_the_box,
     "pooling": lambda results: pooling_table(results.get("pooling", "pooling")),
     "scale": indexing.measured_speed,
+    "video": video_table,
     "hundred-million": indexing.hundred_million,
     "search-engines": search.engines,
     "search-typed": search.typed,
@@ -121,6 +123,7 @@ TIMED = {
     "sort",
     "speed",
     "start",
+    "video",
     "without-torch",
 }
 

@@ -1,4 +1,5 @@
-"""Processes without torch, and without the packages of other extras: index, search and serve, or one sentence."""
+"""Processes without torch, LanceDB and pyarrow, and without the packages of other extras: index, search and serve, or
+one sentence."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from ..collection.conftest import make_pictures
 from ..model.live_model import make_live_model
 from ..serve.conftest import serving
 
+STORED = Path(__file__).parents[1] / "stored" / "0.1.0"
 BLOCKER = """
 import sys
 BLOCKED = {blocked!r}
@@ -30,7 +32,7 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 """
 # Names of packages that a search from the command line may not load, whatever is installed.
-HEAVY = ("torch", "lancedb", "matplotlib", "onnx", "fastapi", "transformers", "scipy")
+HEAVY = ("torch", "lancedb", "pyarrow", "matplotlib", "onnx", "fastapi", "transformers", "scipy")
 
 
 def block(folder: Path, *names: str) -> dict[str, str]:
@@ -47,7 +49,7 @@ def lingvis(env: dict[str, str], *arguments: str | Path) -> subprocess.Completed
 
 @pytest.fixture(scope="module")
 def no_torch(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return block(tmp_path_factory.mktemp("blocker"), "torch")
+    return block(tmp_path_factory.mktemp("blocker"), "torch", "lancedb", "pyarrow")
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +141,6 @@ def test_a_model_without_graphs_is_one_sentence(
 @pytest.mark.parametrize(
     ("command", "package"),
     [
-        (["index", "new.lv", "."], "pyarrow"),
-        (["search", "new.lv", "a dog"], "pyarrow"),
         (["serve", "new.lv"], "starlette"),
         (["train", "start", "DATASET", "--out", "run"], "torch"),
         (["evaluate", "DATASET"], "torch"),
@@ -160,6 +160,27 @@ def test_without_any_extra_a_command_names_the_one_it_needs(
         timeout=120,
     )
     sentence = f"this needs {package}, which is not installed; run: pip install 'lingvis[{EXTRAS[package]}]'"
+    assert (done.returncode, done.stderr) == (2, f"lingvis: {sentence}\n")
+
+
+def test_a_collection_on_lancedb_names_its_extra(
+    no_torch: dict[str, str], photos: list[Path], tmp_path: Path
+) -> None:
+    sentence = "needs LanceDB, which is not installed; run: pip install 'lingvis[lance]'"
+    done = lingvis(no_torch, "search", STORED / "collection.lv", "a dog")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"lingvis: collection {STORED / 'collection.lv'} {sentence}\n",
+    )
+    done = lingvis(no_torch, "index", tmp_path / "new.lv", photos[0].parent, "--engine", "lance")
+    assert (done.returncode, done.stderr) == (2, f"lingvis: collection {tmp_path / 'new.lv'} {sentence}\n")
+    assert not (tmp_path / "new.lv").exists()
+    assert {"lancedb", "pyarrow"} <= set(packages(extras()["lance"])) - set(packages(extras()["photos"]))
+
+
+def test_without_any_extra_indexing_names_the_one_it_needs(tmp_path: Path) -> None:
+    done = lingvis(block(tmp_path / "blocker", *EXTRAS), "index", tmp_path / "new.lv", tmp_path)
+    sentence = "an exported model needs onnxruntime; run: pip install 'lingvis[onnx]'"
     assert (done.returncode, done.stderr) == (2, f"lingvis: {sentence}\n")
 
 

@@ -17,6 +17,7 @@ from lingvis.features.encode import PictureEncoder
 from lingvis.features.kinds import Kind
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.folder import ModelConfig
+from lingvis.model.onnx.export import export
 from lingvis.model.weights import write_model_folder
 from lingvis.training.validate import load_recipe
 
@@ -86,7 +87,10 @@ def make_model(
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_model(tmp_path_factory.mktemp("models") / "first")
+    """An exported one, as that which ships: processes start without torch."""
+    run = make_model(tmp_path_factory.mktemp("models") / "first")
+    export(run)
+    return run
 
 
 @pytest.fixture

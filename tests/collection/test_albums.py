@@ -37,10 +37,10 @@ def shared(server: Server) -> str:
     return server.make_database("albums")
 
 
-@pytest.fixture(params=["lance", "postgres", "milvus"])
+@pytest.fixture(params=["folder", "postgres", "milvus"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a collection may be made."""
-    if request.param == "lance":
+    if request.param == "folder":
         return str(tmp_path / "c.lv")
     if request.param == "milvus":
         return address_for(request, f"albums{next(COLLECTIONS)}")

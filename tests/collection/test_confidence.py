@@ -25,11 +25,11 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """photos, with files that are no pictures of a known format, and photos.lv."""
     home = tmp_path_factory.mktemp("photographs").resolve()
     folder = copy_photographs(home / "photos")
-    (folder / "clip.mov").write_bytes(b"x")
+    (folder / "clip.mpg").write_bytes(b"x")
     (folder / "raw.CR2").write_bytes(b"x")
     (folder / "raw2.cr2").write_bytes(b"x")
     report = lingvis.Collection(home / "photos.lv", device="cpu").add([folder])
-    assert report.skipped_types == {".mov": 1, ".cr2": 2}
+    assert report.skipped_types == {".mpg": 1, ".cr2": 2}
     return home
 
 
@@ -75,22 +75,25 @@ def test_the_terminal_reports_unknown_words(photographs: Path) -> None:
 
 def test_skipped_files_are_counted_by_type(photographs: Path, tmp_path: Path) -> None:
     done = run("index", photographs / "photos.lv", photographs / "photos", "--device", "cpu")
-    assert "not pictures of a known format, skipped: 2 .cr2, 1 .mov\n" in done.stdout
+    assert "not pictures of a known format, skipped: 2 .cr2, 1 .mpg\n" in done.stdout
     code = (
-        "import sys; sys.modules['pillow_heif'] = None\n"
+        "import sys; sys.modules['pillow_heif'] = sys.modules['av'] = None\n"
         "import importlib.util as u; find = u.find_spec\n"
-        "u.find_spec = lambda name, *rest: None if name == 'pillow_heif' else find(name, *rest)\n"
+        "u.find_spec = lambda name, *rest: None if name in ('pillow_heif', 'av') else find(name, *rest)\n"
         "from pathlib import Path\n"
         "from lingvis.collection.writer.scan import scan_folders\n"
         "from lingvis.collection.writer.skipped import skipped_types\n"
         "print(skipped_types(scan_folders([Path(sys.argv[1])]).skipped_types))"
     )
-    for name in ("a.heic", "b.HEIC", "c.txt"):
+    for name in ("a.heic", "b.HEIC", "c.txt", "d.MP4"):
         (tmp_path / name).write_bytes(b"x")
     without = subprocess.run(
         [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True
     )
-    assert without.stdout == "2 .heic; to index HEIC pictures, run: pip install 'lingvis[heic]'\n"
+    assert without.stdout == (
+        "2 .heic, 1 .mp4; to index HEIC pictures, run: pip install 'lingvis[heic]'; "
+        "to index videos, run: pip install 'lingvis[video]'\n"
+    )
 
 
 def test_filters_as_people_write_them(photographs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,7 +112,7 @@ def test_filters_as_people_write_them(photographs: Path, capsys: pytest.CaptureF
     for arguments, problem in (
         (
             ("--format", "xyz"),
-            "--format xyz is not allowed; choose one of: avif, bmp, gif, heic, heif, jpeg, jpg, png",
+            "--format xyz is not allowed; choose one of: avi, avif, bmp, gif, heic, heif, jpeg, jpg, mkv",
         ),
         (("--min-size", "2 apples"), "--min-size 2 apples is not allowed; write a size as a number of bytes"),
         (("--before", "May"), "--before May is not allowed; write a date as 2024-05-01"),
@@ -125,7 +128,7 @@ def test_filters_in_python() -> None:
     )
     assert (where.format, where.min_size, where.max_size) == ("jpeg", 1_500_000, 10)
     assert where.before is not None and where.before.isoformat() == "2024-05-01T23:59:59.999999"
-    with pytest.raises(UserError, match=r"`format` pdf is not allowed; choose one of: avif"):
+    with pytest.raises(UserError, match=r"`format` pdf is not allowed; choose one of: avi, avif"):
         lingvis.Filter(format="pdf")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from PIL import Image, ImageCms
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.features.decoding import process
 from studies.siege.costly import large_webp, many_scans
 
@@ -128,7 +128,7 @@ def test_thumbnails_have_pixels_only(model: Path, tmp_path: Path, collection: st
     noise.rotate(90).save(photos / "b.webp", xmp=b"SECRET of the studio", **metadata)
     noise.convert("P").save(photos / "c.gif", comment=b"SECRET of the scanner")
     assert index_folders(collection, [photos], model=model).added == 3
-    store = LanceStore(Path(collection))
+    store = SqliteStore(Path(collection))
     for row in store.files():
         thumbnail = store.thumbnail(row.id)
         assert thumbnail is not None and b"SECRET" not in thumbnail and b"sRGB" not in thumbnail

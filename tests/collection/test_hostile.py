@@ -13,7 +13,7 @@ import pytest
 from PIL import EpsImagePlugin, Image
 
 import lingvis
-from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.collection.writer.pictures import UnreadPicture, read_picture
 from lingvis.collection.writer.plan import IndexPlan, make_plan
 from lingvis.collection.writer.scan import CAPTION_LINK, ScannedFile
@@ -64,7 +64,7 @@ def test_odd_files_are_told_and_the_others_go_on(model: Path, photos: Path, coll
         str(photos / "other.jpg"): UNKNOWN_FORMAT,
         str(photos / "endless.tif"): f"the file has {FILE_BYTES + 1} bytes; at most {FILE_BYTES} are read",
     }
-    store = LanceStore(Path(collection))
+    store = SqliteStore(Path(collection))
     rows = {Path(row.path).name: store.info(row.id) for row in store.files()}
     assert [rows[f"00{n}.png"].caption for n in range(2)] == [None, None]  # type: ignore[union-attr]
     assert rows["002.png"].caption == ("a red dog " * 200)[:2000]  # type: ignore[union-attr]
@@ -112,7 +112,7 @@ def test_a_link_to_any_file_becomes_neither_a_caption_nor_a_picture(
     (photos / "000.txt").symlink_to(tmp_path / "home" / "passwords")
     (photos / "private.png").symlink_to(private)
     report = index_folders(collection, [photos], model=model)
-    store = LanceStore(Path(collection))
+    store = SqliteStore(Path(collection))
     assert report.pictures == 5 and report.skipped_links == [str(photos / "private.png")]
     assert str(private) not in {row.path for row in store.files()}
     assert all(row.caption is None for row in store.files())
@@ -133,7 +133,7 @@ def test_a_caption_that_becomes_a_link_is_dropped(
     (photos / "000.txt").unlink()
     (photos / "000.txt").symlink_to(tmp_path / "words")
     assert index_folders(collection, [photos]).updated == 1
-    assert all(row.caption is None for row in LanceStore(Path(collection)).files())
+    assert all(row.caption is None for row in SqliteStore(Path(collection)).files())
 
 
 @pytest.mark.parametrize("swapped", ["file", "folder"])

@@ -24,9 +24,9 @@ import lingvis
 from lingvis.cli.commands import collections
 from lingvis.collection import binding as model_module
 from lingvis.collection.query.language import LanguageDetector
-from lingvis.collection.stores.lance.folder import is_collection
-from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.folder.header import is_collection
 from lingvis.collection.stores.records import Filter, Hit
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.collection.writer.indexer import IndexReport
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
@@ -37,7 +37,7 @@ from .indexing import index_folders, make_indexer
 
 def rows(collection: str) -> dict[str, str]:
     """path -> hash; every path once."""
-    known = list(LanceStore(Path(collection)).files())
+    known = list(SqliteStore(Path(collection)).files())
     assert max(Counter(row.path for row in known).values(), default=1) == 1
     return {Path(row.path).name: row.hash for row in known}
 
@@ -97,7 +97,7 @@ def test_embeddings_and_facts_are_those_of_the_files(model: Path, photos: Path, 
     noise.convert("RGBA").save(photos / "w.webp")
     index_folders(collection, [photos], model=model)
     paths = sorted(str(path) for path in photos.iterdir())
-    store = LanceStore(Path(collection))
+    store = SqliteStore(Path(collection))
     items = {item.info.path: item for item in store.items([row.id for row in store.files()])}
     assert sorted(items) == paths
     wanted = Embedder.load(model, device="cpu").encode_images(paths)

@@ -13,9 +13,9 @@ from time import sleep
 import pytest
 
 import lingvis
-from lingvis.collection.stores.lance.durable import one_writer
-from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.folder.lock import one_writer
 from lingvis.collection.stores.open import open_store
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.collection.writer.indexer import EMPTY, Indexer, IndexReport, OtherModelError, watch_folders
 from lingvis.collection.writer.scan import FolderScan, scan_folders
 from lingvis.data.images import read_real_file
@@ -26,7 +26,7 @@ from .indexing import index_folders, make_indexer
 
 
 def names(collection: str) -> list[str]:
-    return sorted(Path(row.path).name for row in LanceStore(Path(collection)).files())
+    return sorted(Path(row.path).name for row in SqliteStore(Path(collection)).files())
 
 
 def test_a_mistake_in_the_folders_costs_nothing(model: Path, photos: Path, collection: str) -> None:
@@ -45,16 +45,16 @@ def test_an_interrupted_rebuild_goes_on_without_rebuild(
 ) -> None:
     index_folders(collection, [photos], model=model)
     other = make_model(tmp_path / "other", image_seed=1)
-    store = LanceStore.upsert
+    store = SqliteStore.upsert
     batches: list[int] = []
 
-    def stop_after_the_first(self: LanceStore, items: Sequence[object]) -> None:
+    def stop_after_the_first(self: SqliteStore, items: Sequence[object]) -> None:
         if batches:
             raise KeyboardInterrupt
         batches.append(len(items))
         store(self, items)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(LanceStore, "upsert", stop_after_the_first)
+    monkeypatch.setattr(SqliteStore, "upsert", stop_after_the_first)
     with pytest.raises(KeyboardInterrupt):
         index_folders(collection, [photos], model=other, rebuild=True, batch_size=2)
     monkeypatch.undo()

@@ -18,8 +18,8 @@ from lingvis.collection.collection import Collection
 from lingvis.collection.query.translate import in_all_languages
 from lingvis.collection.query.vectors import QueryVectors
 from lingvis.collection.rerank.learned_consistency import rescored
-from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.records import Filter, Hit, Item
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.errors import UserError
 from lingvis.evaluation.clc.learned import LearnedConsistency
 from lingvis.model.embedder import Embedder
@@ -80,7 +80,7 @@ def items() -> list[Item]:
 @pytest.fixture(scope="module")
 def photos_lv(run: Path, items: list[Item], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("collections") / "photos.lv"
-    store = LanceStore.create(folder, describe(Embedder.load(run, device="cpu"), run))
+    store = SqliteStore.create(folder, describe(Embedder.load(run, device="cpu"), run))
     with store.writing():
         store.upsert(items)
     return folder

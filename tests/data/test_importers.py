@@ -545,6 +545,6 @@ def test_splits_in_file_names(name: str, split: str | None) -> None:
 
 
 def test_every_format_is_listed_with_a_summary() -> None:
-    names = ["karpathy", "multi30k", "coco", "xtd10", "precomp", "liwe", "csv", "folder"]
+    names = ["karpathy", "multi30k", "coco", "xtd10", "precomp", "liwe", "msrvtt", "vatex", "csv", "folder"]
     assert IMPORTERS.names() == names
     assert all(entry.summary for entry in IMPORTERS)

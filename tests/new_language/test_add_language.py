@@ -12,7 +12,7 @@ from PIL import Image
 from lingvis.cli import main
 from lingvis.collection.binding import same_captions
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
 from lingvis.features.extract import extract
@@ -99,13 +99,13 @@ def test_captions_stay_valid_and_the_collection_goes_over(place: Path, added: Pa
     opened = Collection.open(place / "photos.lv", model=added, device="cpu")
     hits = opened.search("όλο μπλε", captions=True, k=4)
     assert colours([{"path": hit.path} for hit in hits]) == ["blue"] * 4
-    store = LanceStore(place / "photos.lv")
+    store = SqliteStore(place / "photos.lv")
     ids = [row.id for row in store.files()]
     before = store.vectors(ids, captions=True)
     old = store.header
     report = Collection.open(place / "photos.lv", model=added, device="cpu").add([place / "data" / "images"])
     assert (report.added, report.updated, report.unchanged) == (0, 0, 4 * SHADES)
-    store = LanceStore(place / "photos.lv")
+    store = SqliteStore(place / "photos.lv")
     assert (
         store.header.model == str(added.resolve()) and store.header.image_fingerprint == old.image_fingerprint
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lingvis.model.onnx.export import export
 from lingvis.ray.cluster import Cluster, load_ray
 
 from ..collection.conftest import make_model
@@ -19,7 +20,10 @@ LONGEST_PARENT = 24  # characters; a socket may have 107, and Ray adds about 75
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_model(tmp_path_factory.mktemp("models") / "first")
+    """An exported one: workers start without torch."""
+    run = make_model(tmp_path_factory.mktemp("models") / "first")
+    export(run)
+    return run
 
 
 @pytest.fixture(scope="session", autouse=True)

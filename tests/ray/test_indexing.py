@@ -19,9 +19,9 @@ import pytest
 import torch
 
 from lingvis.collection.binding import describe
-from lingvis.collection.stores.lance.folder import is_collection
-from lingvis.collection.stores.lance.store import LanceStore
+from lingvis.collection.stores.folder.header import is_collection
 from lingvis.collection.stores.records import Item
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.collection.writer.scan import ScannedFile
 from lingvis.collection.writer.workers import EncodedPicture
 from lingvis.errors import UserError
@@ -37,7 +37,7 @@ from .conftest import workers_of
 
 def items(collection: Path) -> dict[str, Item]:
     """By path; every path once."""
-    store = LanceStore(collection)
+    store = SqliteStore(collection)
     found = store.items([row.id for row in store.files()])
     assert max(Counter(item.info.path for item in found).values(), default=1) == 1
     return {item.info.path: item for item in found}
@@ -98,9 +98,9 @@ def test_a_killed_worker_and_a_lost_node_lose_and_double_nothing(
     (second,) = nodes.worker_nodes
     paths = make_pictures(tmp_path / "photos", 40)
     killed: list[int] = []
-    original, calls = LanceStore.upsert, []
+    original, calls = SqliteStore.upsert, []
 
-    def upsert(self: LanceStore, rows: Sequence[Item]) -> None:
+    def upsert(self: SqliteStore, rows: Sequence[Item]) -> None:
         original(self, rows)
         calls.append(len(rows))
         if len(calls) == 2:
@@ -110,7 +110,7 @@ def test_a_killed_worker_and_a_lost_node_lose_and_double_nothing(
         if len(calls) == 6:
             nodes.remove_node(second, allow_graceful=False)
 
-    monkeypatch.setattr(LanceStore, "upsert", upsert)
+    monkeypatch.setattr(SqliteStore, "upsert", upsert)
     collection = tmp_path / "photos.lv"
     report = index_folders(
         collection,
@@ -136,7 +136,7 @@ def test_the_command_joins_a_cluster_and_stops_cleanly(nodes: Any, model: Path, 
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     stop = time.monotonic() + 180
     while process.poll() is None and time.monotonic() < stop:
-        if is_collection(collection) and LanceStore(collection).count():
+        if is_collection(collection) and SqliteStore(collection).count():
             break
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)

@@ -47,6 +47,9 @@ def test_values_of_the_papers() -> None:
     assert infinity.image.augment.options == {"p": 0.2}
     assert infinity.text.augment.options == {"p": 0.2, "masked": 0.5, "replaced": 0.1}
     assert load_recipe("vse_infinity_bert").optimizer.factors == {"text.words": 0.1}
+    video = load_recipe("vse_infinity_video")
+    assert (video.optimizer.lr, video.schedule.epochs, video.training.epochs) == (1e-4, [25], 35)
+    assert objective(video) == objective(vsepp) and video.training.batch_size == 128
     for recipe in (vsepp, infinity):
         assert (recipe.training.batch_size, recipe.training.clip, recipe.schedule.epochs) == (128, 2.0, [15])
 

@@ -59,7 +59,9 @@ def test_filters(client: Client, home: Path) -> None:
     assert [hit["format"] for hit in client.search("x", format="JPG").json["hits"]] == ["jpeg"]
     assert len(client.search("x", folder="noise").json["hits"]) == 6, "a relative name is that of any folder"
     unknown = client.search("x", format="xyz")
-    assert unknown.status == 422 and "choose one of: avif, bmp, gif, heic, heif, jpeg, jpg" in unknown.error
+    assert (
+        unknown.status == 422 and "choose one of: avi, avif, bmp, gif, heic, heif, jpeg, jpg" in unknown.error
+    )
     day = everything.json["hits"][0]["date"][:10]
     assert len(client.search("x", after=day, before=day).json["hits"]) == 9, "a day is meant as a whole"
     assert client.search("x", before=f"{day}T00:00").json["hits"] == []
@@ -172,6 +174,7 @@ def test_page_and_document(client: Client) -> None:
         "/api/items/{id}/similar",
         "/api/items/{id}/thumbnail",
         "/api/items/{id}/picture",
+        "/api/items/{id}/video",
         "/api/items/{id}/albums",
         "/api/albums",
         "/api/albums/hashes",

@@ -13,8 +13,8 @@ from PIL import Image
 
 from lingvis.collection.collection import Collection
 from lingvis.collection.rebuilds import RebuiltError
-from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.records import Hit
+from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.errors import UserError
 from lingvis.serve.settings import ServerSettings
 
@@ -81,7 +81,7 @@ def test_a_replaced_picture_gets_a_new_thumbnail(home: Path, tmp_path: Path) -> 
         assert after.status == 200 and after.body != before.body
 
 
-class Unseen(LanceStore):
+class Unseen(SqliteStore):
     """A store whose other process changes the model between the question and its answer."""
 
     change: Callable[[], object] = staticmethod(lambda: None)

@@ -71,8 +71,7 @@ def main(name: str) -> None:
         Collection(home / "collection.lv", model=home / "model", device="cpu").add([home / "photos"])
         values = json.dumps(expected(home), ensure_ascii=False, indent=1)
         (home / "expected.json").write_text(values + "\n", encoding="utf-8")
-        (home / "collection.lv" / "lock").unlink(missing_ok=True)
-        shutil.copytree(home, HERE / name)
+        shutil.copytree(home, HERE / name, ignore=shutil.ignore_patterns("lock", "*-wal", "*-shm"))
 
 
 if __name__ == "__main__":

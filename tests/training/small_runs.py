@@ -58,6 +58,7 @@ OWN = {
     "vse_infinity_bert": HIDDEN,
     "vse_infinity_grid": WORDS,
     "vse_infinity_region": [*WORDS, *HIDDEN],
+    "vse_infinity_video": WORDS,
     "vsepp": WORDS,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import locale
 from collections.abc import Sequence
 
+from lingvis.collection.moments import shown_path
 from lingvis.collection.query.report import SentenceReport
 from lingvis.collection.stores.records import Hit
 from lingvis.printing import print_line
@@ -43,6 +44,6 @@ def print_hits(hits: Sequence[Hit]) -> None:
             shown = hit.confidence
             print_line(f"----  {DIVIDERS[shown]}")
         confidence = f"{hit.confidence:6}  " if hit.confidence is not None else ""
-        print_line(f"{hit.rank:4}  {hit.score:.4f}  {confidence}{hit.path}")
+        print_line(f"{hit.rank:4}  {hit.score:.4f}  {confidence}{shown_path(hit.info)}")
     if not hits:
         print_line("nothing found", stderr=True)

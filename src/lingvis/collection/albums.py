@@ -50,7 +50,8 @@ class Albums:
     def pictures(self, name: str) -> list[PictureInfo]:
         """Return the pictures of an album, the last added first, copies of a picture by path."""
         place = {hash: number for number, hash in enumerate(self.hashes(name))}
-        return sorted(self._having(list(place)), key=lambda info: (-place[info.hash], info.path))
+        infos = [info for info in self._having(list(place)) if info.is_first]
+        return sorted(infos, key=lambda info: (-place[info.hash], info.path))
 
     def of(self, picture: str | Path) -> list[str]:
         """Return the names of the albums of a picture, given by its id or path."""

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from lingvis.arrays import Floats
@@ -15,6 +14,7 @@ from lingvis.collection.albums import Albums
 from lingvis.collection.binding import ImageEmbedder, check_image_side
 from lingvis.collection.confidence import HitConfidence
 from lingvis.collection.model import CollectionModel
+from lingvis.collection.moments import find_scenes, with_moments
 from lingvis.collection.notebook import Hits
 from lingvis.collection.query.encoder import QueryEncoder
 from lingvis.collection.query.query import Query, QueryImage, as_texts, make_query
@@ -29,7 +29,8 @@ from lingvis.collection.rebuilds import (
 from lingvis.collection.rerank.base import RerankContext, Reranker, check_plain
 from lingvis.collection.rerank.learned_consistency import LearnedConsistencyReranker, check_consistency
 from lingvis.collection.stores.albums import AlbumError
-from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.contract import MovedError, Store
+from lingvis.collection.stores.folder.header import Engine
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.records import (
     Filter,
@@ -41,7 +42,6 @@ from lingvis.collection.stores.records import (
     PlaceCount,
     Statistics,
     check_page,
-    page_of,
 )
 from lingvis.collection.writer.indexer import BATCH, Indexer, IndexReport, Spread, watch_folders
 from lingvis.collection.writer.items import picture_id
@@ -58,23 +58,29 @@ class Collection:
     """`Collection.open("photos.lv").search("ein Hund am Strand")`.
 
     address: a folder, postgresql://USER@HOST/DATABASE?collection=NAME, or milvus://HOST:PORT/NAME. model: a model folder;
-    None for the model that filled the collection, or lingvis-base if the collection is new. The constructor opens
-    nothing: the store is opened, or made by `add`, and the model is loaded at first use. Several threads may search at
-    once.
+    None for the model that filled the collection, or lingvis-base if the collection is new. engine: sqlite, or lance for
+    very many pictures, of a folder that `add` makes or rebuilds; None for the one that it has, or sqlite. The constructor
+    opens nothing: the store is opened, or made by `add`, and the model is loaded at first use. Several threads may search
+    at once.
     """
 
     def __init__(
-        self, address: str | Path, *, model: str | Path | None = None, device: str | None = None
+        self,
+        address: str | Path,
+        *,
+        model: str | Path | None = None,
+        device: str | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.address = shown(address)
-        self._address, self._device = str(address), device
+        self._address, self._device, self._engine = str(address), device, engine
         self._store: Store | None = None
         self._opening = threading.Lock()
         self._model = CollectionModel(
             self.address, find_model(model) if model is not None else None, device, self._stored_header
         )
         self._encoder = QueryEncoder(self._model)
-        self._confidence = HitConfidence(lambda: len(self))
+        self._confidence = HitConfidence(self._moments)
 
     @classmethod
     def open(
@@ -90,14 +96,19 @@ class Collection:
 
     @classmethod
     def create(
-        cls, address: str | Path, model: str | Path | None = None, *, device: str | None = None
+        cls,
+        address: str | Path,
+        model: str | Path | None = None,
+        *,
+        device: str | None = None,
+        engine: Engine | None = None,
     ) -> Collection:
         """Make an empty collection for a model, by default lingvis-base; raises UserError if there is one."""
         if store_exists(str(address)):
             raise UserError(f"collection {shown(address)} exists; open it, or name a new one")
-        collection = cls(address, model=find_model(model), device=device)
+        collection = cls(address, model=find_model(model), device=device, engine=engine)
         _, header = collection._model.load(filled=False)
-        collection._store = create_store(str(address), header, replace=False)
+        collection._store = create_store(str(address), header, engine=engine, replace=False)
         check_image_side(
             collection.address, collection._store.header, header
         )  # another process may have made it
@@ -187,21 +198,29 @@ class Collection:
             if self.outdated:  # our model must not replace the newer one
                 raise RebuiltError(f"collection {self.address} has a newer model; open it again")
         embedder, header = self._model.load(filled=exists and not rebuild)
-        return Indexer(self._address, embedder, header, rebuild=rebuild, batch_size=batch_size, spread=spread)
+        return Indexer(
+            self._address,
+            embedder,
+            header,
+            engine=self._engine,
+            rebuild=rebuild,
+            batch_size=batch_size,
+            spread=spread,
+        )
 
     def remove(self, pictures: Sequence[str | Path]) -> int:
         """Drop pictures, given by their ids or by the paths of their files; returns how many there were.
 
-        The files stay. `add` adds them again if they are still in its folders.
+        A video goes with all its moments. The files stay. `add` adds them again if they are still in its folders.
         """
         check_list("pictures", pictures, "ids or paths")
         with self._checked():
             names = [str(picture) for picture in pictures]
             ids = {*names, *(picture_id(os.path.realpath(name)) for name in names)}
             with self.store.writing():
-                stored = list(self.store.vectors(sorted(ids)))
-                self.store.delete(stored)
-        return len(stored)
+                stored = with_moments(self.store, sorted(ids))
+                self.store.delete([info.id for info in stored])
+        return len({info.path for info in stored})
 
     def search(
         self,
@@ -231,6 +250,8 @@ class Collection:
         2020): the mean (CLC-A), which is the score of the mean vector, or learned (CLC-C); k: number of results, after
         the first `offset`; where: which pictures count, a `lingvis.Filter`; captions: compare with the captions of the
         pictures instead of the pictures; rerank: reorders the first results, for instance by a second model.
+
+        Of a video, a result is a moment, `info.second`; moments less than 5 seconds apart are one result, the best.
         """
         check_list("prefer", prefer, "languages")
         query = make_query(text, image, weight, lang, translator, like, without, prefer)
@@ -252,8 +273,9 @@ class Collection:
         vectors = self._encoder(query, like=None if like is None else self._vector_of(like))
 
         def find(k: int, offset: int) -> list[Hit]:
-            page = partial(self._nearest if like is None else partial(self._others, like), vectors.together)
-            hits = page(k=k, offset=offset, where=where, captions=captions)
+            hits = self._nearest(
+                vectors.together, k=k, offset=offset, where=where, captions=captions, without=like
+            )
             return (
                 hits
                 if vectors.scale == 1
@@ -278,23 +300,26 @@ class Collection:
 
     def similar(self, id: str, *, k: int = 10, offset: int = 0, where: Filter = EVERYTHING) -> Hits:
         """Return pictures similar to one of the collection, without this one."""
-        return self._others(id, self._vector_of(id), k=k, offset=offset, where=where)
+        return Hits(self._nearest(self._vector_of(id), k=k, offset=offset, where=where, without=id))
 
     def browse(self, *, k: int = 50, offset: int = 0, where: Filter = EVERYTHING) -> list[PictureInfo]:
-        """Return pictures without a query, the newest first; k: number of pictures, after the first `offset`."""
+        """Return pictures without a query, the newest first; k: number of pictures, after the first `offset`.
+
+        A video is there once, with its first moment.
+        """
         check_page(k, offset)
         with self._checked():
-            return self.store.browse(k=k, offset=offset, where=self.albums.resolved(where))
+            return self.store.browse(k=k, offset=offset, where=self._once(where))
 
     def timeline(self, *, where: Filter = EVERYTHING) -> list[MonthCount]:
         """Return the number of pictures per month, the latest month first."""
         with self._checked():
-            return self.store.timeline(self.albums.resolved(where))
+            return self.store.timeline(self._once(where))
 
     def folders(self, *, where: Filter = EVERYTHING) -> list[FolderCount]:
         """Return the number of pictures per folder, without those of folders in it, ordered by path."""
         with self._checked():
-            return self.store.folders(self.albums.resolved(where))
+            return self.store.folders(self._once(where))
 
     def places(self, *, where: Filter = EVERYTHING, step: float = 1.0) -> list[PlaceCount]:
         """Return the number of pictures per square of `step` degrees of the map, the largest numbers first.
@@ -304,7 +329,7 @@ class Collection:
         if not step > 0:
             raise UserError(f"step must be above 0 degrees, got {step}")
         with self._checked():
-            return self.store.places(self.albums.resolved(where), step=step)
+            return self.store.places(self._once(where), step=step)
 
     def encode(
         self,
@@ -351,18 +376,39 @@ class Collection:
 
     def __len__(self) -> int:
         with self._checked():
-            return self.store.count()
+            return self.store.count(once=True)
 
     def _stored_header(self) -> Header:
         return self.store.header
 
+    def _moments(self) -> int:
+        """Return the number of pictures and moments of videos."""
+        with self._checked():
+            return self.store.count()
+
+    def _once(self, where: Filter) -> Filter:
+        return replace(self.albums.resolved(where), once=True)
+
     def _nearest(
-        self, vector: Floats, *, k: int, offset: int, where: Filter, captions: bool = False
+        self,
+        vector: Floats,
+        *,
+        k: int,
+        offset: int,
+        where: Filter,
+        captions: bool = False,
+        without: str | None = None,
     ) -> list[Hit]:
+        """Return hits, of one picture none."""
         check_page(k, offset)
         with self._checked():
             where = self.albums.resolved(where)
-            return self.store.search(vector[None], k=k, offset=offset, where=where, captions=captions)[0]
+            return find_scenes(
+                lambda count: self.store.search(vector[None], k=count, where=where, captions=captions)[0],
+                k=k,
+                offset=offset,
+                seen=None if without is None else self.store.info(without),
+            )
 
     def _with_confidence(self, hits: list[Hit], query: Query) -> list[Hit]:
         calibration = self._model.calibration
@@ -370,15 +416,6 @@ class Collection:
             self.report(query.texts, lang=query.lang, prefer=query.prefer) if calibration is not None else []
         )
         return self._confidence(hits, calibration, understood=all(report.understood for report in reports))
-
-    def _others(
-        self, id: str, vector: Floats, *, k: int, offset: int, where: Filter, captions: bool = False
-    ) -> Hits:
-        """Return hits without one picture."""
-        check_page(k, offset)
-        hits = self._nearest(vector, k=k + offset + 1, offset=0, where=where, captions=captions)
-        others = [hit for hit in hits if hit.id != id]
-        return Hits(page_of(others[offset : offset + k], first_rank=offset + 1))
 
     def _having(self, hashes: Sequence[str]) -> list[PictureInfo]:
         with self._checked():
@@ -398,6 +435,8 @@ class Collection:
             yield
         except AlbumError:
             raise
+        except MovedError as error:
+            raise RebuiltError(str(error)) from error
         except UserError as error:
             raise UnavailableError(str(error)) from error
         finally:

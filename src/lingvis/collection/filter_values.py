@@ -9,11 +9,12 @@ from typing import TypeVar
 
 from lingvis.collection.dates import from_moment, up_to_moment
 from lingvis.data.images import FORMATS
+from lingvis.data.video.formats import FORMATS as VIDEO_FORMATS
 from lingvis.errors import UserError, choices
 
 T = TypeVar("T")
-KNOWN_FORMATS = tuple(name.lower() for name in FORMATS)
-ALIASES = {"jpg": "jpeg", "jpe": "jpeg", "heic": "heif", "tif": "tiff"}
+KNOWN_FORMATS = tuple(name.lower() for name in (*FORMATS, *VIDEO_FORMATS))
+ALIASES = {"jpg": "jpeg", "jpe": "jpeg", "heic": "heif", "tif": "tiff", "m4v": "mp4"}
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,9})?)\s*([A-Za-z]*)")
 LARGEST = 2**63 - 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from lingvis.collection.moments import clock
 from lingvis.collection.stores.records import Hit
 from lingvis.data.images import thumbnail_uri
 from lingvis.printing import printable
@@ -25,9 +26,11 @@ def hits_html(hits: Sequence[Hit]) -> str:
 
 
 def _figure(hit: Hit) -> str:
-    name = _text(Path(hit.path).name)
-    uri = thumbnail_uri(Path(hit.path))
-    picture = f'<img src="{uri}" alt="{name}">' if uri else "<p>the file cannot be read</p>"
+    second = hit.info.second
+    name = _text(Path(hit.path).name) + (f" @ {clock(second)}" if second is not None else "")
+    uri = thumbnail_uri(Path(hit.path)) if second is None else None
+    missing = "the file cannot be read" if second is None else "a moment of a video"
+    picture = f'<img src="{uri}" alt="{name}">' if uri else f"<p>{missing}</p>"
     caption = f"<br>{_text(hit.info.caption)}" if hit.info.caption else ""
     return (
         f'<figure style="margin:0;width:200px" title="{_text(hit.path)}">{picture}'

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,15 +17,24 @@ from torch import Tensor
 from lingvis.arrays import Floats, StoredValues
 from lingvis.data.picture_input import PictureInput, describe_picture
 from lingvis.data.rows import Box
+from lingvis.data.video.formats import ALL_SUFFIXES
+from lingvis.data.video.sampling import BY_SCENE, Sampling
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Backbone, BackboneInput
 from lingvis.features.decoding.content import Decode, DecodeRequest, ViewRequest, decode_content, decode_file
+from lingvis.features.decoding.video import (
+    DecodeVideo,
+    VideoRequest,
+    decode_video_content,
+    decode_video_file,
+)
 from lingvis.features.kinds import POOLED, check_kind
 from lingvis.features.pictures import BrokenPicture, DecodedPicture
 from lingvis.features.prefetch import prefetch
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.regions import coverage
 
+VIDEO_VIEWS = 8  # views of a batch per video that is decoded ahead
 HALF_MAX = float(torch.finfo(torch.float16).max)
 
 
@@ -40,23 +50,30 @@ class PictureFile:
 class FeatureSet:
     """The vectors of one picture: values float16 [vectors, dim]; boxes float32 [vectors, 4], for regions only.
 
-    Of kind `pixels`: values uint8 [1, size * size * 3].
+    Of kind `pixels`: values uint8 [1, size * size * 3]. Of kind `frames`: seconds float32 [vectors, 1].
     """
 
     values: StoredValues
     boxes: Floats | None = None
+    seconds: Floats | None = None
 
 
 class PictureEncoder:
     """Turns pictures into vectors of one kind; regions: crop each box from the picture, or pool the cells it covers.
 
     Kind `pixels` only decodes: the network that reads the pixels is part of a model, and `backbone` may be a mere input.
+    Kind `frames` makes one vector per frame of a video, and one of a picture; sampling: which frames.
     """
 
     def __init__(
-        self, backbone: Backbone | BackboneInput, *, kind: str = "grid", regions: str = POOLED
+        self,
+        backbone: Backbone | BackboneInput,
+        *,
+        kind: str = "grid",
+        regions: str = POOLED,
+        sampling: Sampling = BY_SCENE,
     ) -> None:
-        self.backbone = backbone
+        self.backbone, self.sampling = backbone, sampling
         self.kind, self.regions = check_kind(kind, regions)
         self.uses_cells = kind == "grid" or self.regions == "pooled"
         if isinstance(backbone, BackboneInput) or kind == "pixels":
@@ -78,21 +95,33 @@ class PictureEncoder:
         batch_size: int,
         threads: int | None = None,
         decode: Decode = decode_content,
+        decode_video: DecodeVideo = decode_video_content,
     ) -> Iterator[list[FeatureSet | BrokenPicture]]:
         """The vectors of the pictures in order, `batch_size` at a time; the error for a picture that cannot be read.
 
-        decode: in this process by default; `DecoderPool.decode` for pictures of strangers.
+        decode, decode_video: in this process by default; those of `DecoderPool` for files of strangers. A batch of videos
+        is smaller, since each has many frames.
         """
-        for batch in prefetch(partial(self._decode, decode), files, batch_size=batch_size, threads=threads):
+        count = max(1, batch_size // VIDEO_VIEWS) if self.kind == "frames" else batch_size
+        read = partial(self._decode, decode, decode_video)
+        for batch in prefetch(read, files, batch_size=count, threads=threads):
             results = [result for _, result in batch]
             readable = [result for result in results if isinstance(result, DecodedPicture)]
             encoded = iter(self.encode(readable, batch_size) if readable else [])
             yield [next(encoded) if isinstance(result, DecodedPicture) else result for result in results]
 
-    def _decode(self, decode: Decode, file: PictureFile) -> DecodedPicture | BrokenPicture:
+    def _decode(
+        self, decode: Decode, decode_video: DecodeVideo, file: PictureFile
+    ) -> DecodedPicture | BrokenPicture:
         boxes = file.boxes if self.kind == "region" else ()
         request = DecodeRequest(views=ViewRequest(self.preprocessing, boxes, crops=self.regions == "crop"))
         try:
+            if isinstance(file.path, Path) and file.path.suffix.lower() in ALL_SUFFIXES:
+                if self.kind != "frames":
+                    raise BrokenPicture(
+                        f"it is a video, which has no features of kind {self.kind}; use kind frames"
+                    )
+                return decode_video_file(file.path, VideoRequest(request, self.sampling), decode_video)
             views = decode_file(file.path, request, decode).views
             assert views is not None  # requested
             return views
@@ -113,6 +142,8 @@ class PictureEncoder:
         )
         if self.kind == "global":
             return [FeatureSet(values) for values in _half(outputs[:, None])]
+        if self.kind == "frames":
+            return _by_picture(outputs, pictures)
         if self.kind == "grid":
             return [FeatureSet(values) for values in _half(outputs.flatten(2).transpose(1, 2))]
         if self.regions == "pooled":
@@ -124,6 +155,17 @@ class PictureEncoder:
             FeatureSet(rows[start:end], picture.boxes)
             for (start, end), picture in zip(pairwise(ends), pictures, strict=True)
         ]
+
+
+def _by_picture(outputs: Tensor, pictures: Sequence[DecodedPicture]) -> list[FeatureSet]:
+    """Vectors of all frames [frames, dim] -> those of each video; a picture is a frame at second 0."""
+    ends = np.cumsum([0, *(len(picture.pixels) for picture in pictures)])
+    rows = _half(outputs)
+    sets = []
+    for (start, end), picture in zip(pairwise(ends), pictures, strict=True):
+        seconds = picture.seconds if picture.seconds is not None else np.zeros(end - start, np.float32)
+        sets.append(FeatureSet(rows[start:end], seconds=seconds[:, None]))
+    return sets
 
 
 def encode_pictures(

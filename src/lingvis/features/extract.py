@@ -12,6 +12,7 @@ from typing import Protocol
 
 from lingvis.data.dataset import Dataset
 from lingvis.data.rows import PictureProblem
+from lingvis.data.video.sampling import Sampling
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.decoding.pool import DecoderPool
@@ -56,7 +57,11 @@ class LocalEncoder:
     ) -> Iterator[list[FeatureSet | BrokenPicture]]:
         """The vectors of the pictures in order, batch by batch."""
         return self._encoder.batches(
-            files, batch_size=batch_size, threads=self._threads, decode=self._decoders.decode
+            files,
+            batch_size=batch_size,
+            threads=self._threads,
+            decode=self._decoders.decode,
+            decode_video=self._decoders.decode_video,
         )
 
 
@@ -67,6 +72,7 @@ def extract(
     kind: str = "grid",
     regions: str = POOLED,
     detections: str | None = None,
+    every: float | None = None,
     skip_broken: bool = False,
     batch_size: int = 32,
     device: str | None = None,
@@ -76,9 +82,11 @@ def extract(
     """Run every picture of the dataset through the backbone and store the vectors in features/<name>/.
 
     kind: `global` stores one vector per picture, `grid` one per grid cell, `region` one per region; `pixels` stores
-    the picture as the backbone takes it, for recipes that train the backbone.
+    the picture as the backbone takes it, for recipes that train the backbone; `frames` one per frame of a video, with its
+    second.
     regions: for kind region, `crop` encodes each box as a picture, `pooled` averages the grid cells it covers.
     detections: for kind region, the detections to use instead of the regions of the rows.
+    every: for kind frames, the seconds between two frames; by default a frame per scene is taken.
     skip_broken: list pictures that cannot be read in the manifest and leave them out, instead of raising.
     batch_size: pictures that pass the backbone together. device: cpu or cuda; a GPU is used when there is one.
     name: BACKBONE-KIND by default. spread: returns an encoder that does the same work elsewhere, as on a cluster.
@@ -99,6 +107,9 @@ def extract(
         raise UserError(
             f"detections {detections!r} have no effect on features of kind {kind}; use kind region"
         )
+    if every is not None and kind != "frames":
+        raise UserError(f"every {every} has no effect on features of kind {kind}; use kind frames")
+    sampling = Sampling(every)
     backbone_name = backbone if isinstance(backbone, str) else backbone.name
     usual_name = store_name(backbone_name, kind if detections is None else f"{kind}-{detections}")
     target = dataset.features_dir / (name or usual_name)
@@ -109,6 +120,7 @@ def extract(
         kind=checked_kind,
         regions=region_mode,
         pictures=digest(dataset, boxes=kind == "region"),
+        every=every,
     )
     with _reported_disk_space(target), one_extraction(target):
         if target.exists():
@@ -117,7 +129,7 @@ def extract(
                 return stored
             _check_replaceable(stored, origin)
         network = load_backbone(backbone, device=device) if isinstance(backbone, str) else backbone
-        encoder = PictureEncoder(network, kind=kind, regions=regions)
+        encoder = PictureEncoder(network, kind=kind, regions=regions, sampling=sampling)
         with DecoderPool() as decoders:
             _fill(
                 dataset,

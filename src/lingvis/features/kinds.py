@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from lingvis.errors import UserError, choices
 
-Kind = Literal["global", "grid", "region", "pixels"]
+Kind = Literal["global", "grid", "region", "pixels", "frames"]
 RegionMode = Literal["crop", "pooled"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 REGION_MODES: tuple[RegionMode, ...] = get_args(RegionMode)

@@ -19,17 +19,18 @@ from lingvis.files import checksum, sync, write_json
 from lingvis.strict import StrictModel, explain
 from lingvis.untrusted import read_bytes
 
-MANIFEST, VALUES, OFFSETS, BOXES, NAMES = (
+MANIFEST, VALUES, OFFSETS, BOXES, SECONDS, NAMES = (
     "manifest.json",
     "values.npy",
     "offsets.npy",
     "boxes.npy",
+    "seconds.npy",
     "names.json",
 )
 
 
 def _file_of_store(name: str) -> str:
-    if name not in (VALUES, OFFSETS, BOXES, NAMES):
+    if name not in (VALUES, OFFSETS, BOXES, SECONDS, NAMES):
         raise ValueError(f"a store has no file {name!r}")
     return name
 
@@ -37,13 +38,15 @@ def _file_of_store(name: str) -> str:
 class FeatureOrigin(StrictModel):
     """The pictures and the method that the vectors were made from; equal origins mean equal stores.
 
-    pictures: digest of the names, file sizes and, for regions, boxes; empty for imported arrays.
+    pictures: digest of the names, file sizes and, for regions, boxes; empty for imported arrays. every: for frames, the
+    seconds between two; None for a frame per scene.
     """
 
     backbone: str
     kind: Kind
     regions: RegionMode | None = None
     pictures: str = ""
+    every: float | None = None
 
 
 class FeatureManifest(StrictModel):
@@ -107,7 +110,7 @@ def seal(
     np.save(folder / OFFSETS, offsets)
     sync(folder / OFFSETS)
     write_json(folder / NAMES, list(names))
-    files = [name for name in (VALUES, OFFSETS, BOXES, NAMES) if (folder / name).is_file()]
+    files = [name for name in (VALUES, OFFSETS, BOXES, SECONDS, NAMES) if (folder / name).is_file()]
     manifest = FeatureManifest(
         format=1,
         lingvis=lingvis.__version__,

@@ -16,7 +16,8 @@ from pydantic import PositiveInt
 
 from lingvis.data.rows import PictureProblem
 from lingvis.features.encode import FeatureSet
-from lingvis.features.manifest import BOXES, VALUES, FeatureOrigin, seal, value_type
+from lingvis.features.kinds import Kind
+from lingvis.features.manifest import BOXES, SECONDS, VALUES, FeatureOrigin, seal, value_type
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.vector_file import VectorFile
 from lingvis.files import replace_folder, write_text
@@ -25,6 +26,11 @@ from lingvis.strict import StrictModel
 from lingvis.untrusted import parse_json, read_bytes
 
 PROGRESS = "progress.jsonl"
+# What is stored beside the values, a row per vector: the file, its width and type.
+BESIDE: dict[Kind, dict[str, tuple[int, str]]] = {
+    "region": {BOXES: (4, "<f4")},
+    "frames": {SECONDS: (1, "<f4")},
+}
 
 
 class BatchRecord(StrictModel):
@@ -58,9 +64,7 @@ class PartialStore:
             shutil.rmtree(self.folder)
             batches = []
         self.folder.mkdir(parents=True, exist_ok=True)
-        widths = {VALUES: (dim, value_type(origin.kind))} | (
-            {BOXES: (4, "<f4")} if origin.kind == "region" else {}
-        )
+        widths = {VALUES: (dim, value_type(origin.kind))} | BESIDE.get(origin.kind, {})
         for stray in self.folder.iterdir():  # left over by a kill while the store was sealed
             if stray.name not in (PROGRESS, *widths):
                 stray.unlink()
@@ -102,7 +106,12 @@ class PartialStore:
         """Append one batch; a kill after this call does not lose it."""
         columns: list[list[NDArray[Any]]] = [
             [picture.values for picture in encoded],
-            [picture.boxes for picture in encoded if picture.boxes is not None],
+            [
+                beside
+                for picture in encoded
+                for beside in (picture.boxes, picture.seconds)
+                if beside is not None
+            ],
         ]
         crc = 0
         for file, blocks in zip(self._files, columns, strict=False):

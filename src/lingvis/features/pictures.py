@@ -50,13 +50,15 @@ class DecodedPicture:
     """The views of one picture.
 
     pixels: uint8 [views, size, size, 3]; boxes: float32 [regions, 4] in pixels of the upright picture, clipped
-    to it; fractions: the same as shares of its width and height; preprocessing: the views are made for it.
+    to it; fractions: the same as shares of its width and height; preprocessing: the views are made for it. seconds: of
+    each view, if they are frames of a video.
     """
 
     pixels: NDArray[np.uint8]
     boxes: NDArray[np.float32]
     fractions: NDArray[np.float64]
     preprocessing: Preprocessing
+    seconds: NDArray[np.float32] | None = None
 
 
 def decode(

@@ -19,6 +19,7 @@ from lingvis.features.manifest import (
     BOXES,
     NAMES,
     OFFSETS,
+    SECONDS,
     VALUES,
     FeatureManifest,
     FeatureOrigin,
@@ -38,7 +39,7 @@ class FeatureStore:
     """An open store; picture i has the vectors values[offsets[i]:offsets[i + 1]].
 
     values: float16 [vectors, dim], memory-mapped; uint8 for pixels. offsets: int64 [pictures + 1]; boxes: float32
-    [vectors, 4], in pixels, for regions only.
+    [vectors, 4], in pixels, for regions only; seconds: float32 [vectors, 1], for frames of videos only.
     """
 
     path: Path
@@ -47,6 +48,7 @@ class FeatureStore:
     offsets: Ints
     values: StoredValues
     boxes: Floats | None
+    seconds: Floats | None = None
 
     @classmethod
     def open(cls, path: Path | str) -> FeatureStore:
@@ -58,6 +60,7 @@ class FeatureStore:
             offsets = np.array(_map(path / OFFSETS))
             values = _map(path / VALUES)
             boxes = _map(path / BOXES) if BOXES in manifest.checksums else None
+            seconds = _map(path / SECONDS) if SECONDS in manifest.checksums else None
         except (OSError, ValueError, EOFError) as error:
             raise _damaged(path, str(error)) from error
         expected: list[tuple[str, object, object]] = [
@@ -65,14 +68,15 @@ class FeatureStore:
             (OFFSETS, (str(offsets.dtype), offsets.shape), ("int64", (manifest.pictures + 1,))),
             (VALUES, (str(values.dtype), values.shape), (manifest.dtype, (manifest.vectors, manifest.dim))),
         ]
-        if boxes is not None:
-            expected.append((BOXES, (str(boxes.dtype), boxes.shape), ("float32", (manifest.vectors, 4))))
+        for file, rows, width in ((BOXES, boxes, 4), (SECONDS, seconds, 1)):
+            if rows is not None:
+                expected.append((file, (str(rows.dtype), rows.shape), ("float32", (manifest.vectors, width))))
         for file, actual, declared in expected:
             if actual != declared:
                 raise _damaged(path, f"{file} has {actual}, but the manifest has {declared}")
         if offsets[0] != 0 or offsets[-1] != manifest.vectors or (np.diff(offsets) < 1).any():
             raise _damaged(path, f"{OFFSETS} does not divide the vectors among the pictures")
-        return cls(path, manifest, names, offsets, values, boxes)
+        return cls(path, manifest, names, offsets, values, boxes, seconds)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+from lingvis.data.video.sampling import Sampling
 from lingvis.errors import UserError
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.encode import FeatureSet, PictureEncoder, PictureFile
@@ -26,7 +28,12 @@ class ClusterEncoder:
     def __init__(self, cluster: Cluster, encoder: PictureEncoder, *, device: str | None = None) -> None:
         self.dim, self.preprocessing = encoder.dim, encoder.preprocessing
         loader = BackboneLoader(
-            encoder.backbone.name, encoder.kind, encoder.regions or POOLED, self.dim, self.preprocessing
+            encoder.backbone.name,
+            encoder.kind,
+            encoder.regions or POOLED,
+            encoder.sampling,
+            self.dim,
+            self.preprocessing,
         )
         self._pool: WorkerPool[list[PictureFile]] = WorkerPool(cluster, loader, device=device)
 
@@ -44,6 +51,7 @@ class BackboneLoader:
     backbone: str
     kind: str
     regions: str
+    sampling: Sampling
     dim: int
     preprocessing: Preprocessing
 
@@ -55,7 +63,10 @@ class BackboneLoader:
 
         torch.set_num_threads(threads)
         encoder = PictureEncoder(
-            load_backbone(self.backbone, device=device), kind=self.kind, regions=self.regions
+            load_backbone(self.backbone, device=device),
+            kind=self.kind,
+            regions=self.regions,
+            sampling=self.sampling,
         )
         if (encoder.dim, encoder.preprocessing) != (self.dim, self.preprocessing):
             raise UserError(
@@ -66,9 +77,13 @@ class BackboneLoader:
         decoders = DecoderPool()
 
         def work(files: list[PictureFile], batch_size: int) -> WorkerReply[Any]:
-            (results,) = encoder.batches(
-                files, batch_size=batch_size, threads=threads, decode=decoders.decode
+            batches = encoder.batches(
+                files,
+                batch_size=batch_size,
+                threads=threads,
+                decode=decoders.decode,
+                decode_video=decoders.decode_video,
             )
-            return reply([str(file.path) for file in files], results)
+            return reply([str(file.path) for file in files], list(chain(*batches)))
 
         return work

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from lingvis.collection.stores.records import Header
 from lingvis.collection.writer.scan import ScannedFile
@@ -64,7 +65,7 @@ class ModelLoader:
         workers = LocalWorkers(ImageEmbedder(embedder), threads=threads, decoders=DecoderPool())
 
         def work(files: list[ScannedFile], seen: HashSet) -> WorkerReply[Outcome]:
-            (batch,) = workers.batches(files, batch_size=len(files), seen=seen)
-            return reply([file.path for file in files], [outcome for _, outcome in batch])
+            outcomes = dict(chain(*workers.batches(files, batch_size=len(files), seen=seen)))
+            return reply([file.path for file in files], [outcomes[file] for file in files])
 
         return work

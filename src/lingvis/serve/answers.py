@@ -109,6 +109,8 @@ class ItemAnswer(BaseModel):
     signature: str | None = Field(
         None, description="Mean colours of 6 x 6 parts, in Base64, to recognise copies."
     )
+    second: float | None = Field(None, description="Of a moment of a video: where it begins.")
+    duration: float | None = Field(None, description="Of a video, in seconds.")
 
     @classmethod
     def of(cls, info: PictureInfo) -> Self:

@@ -15,7 +15,7 @@ from lingvis.serve.limits.headers import SecurityHeaders
 from lingvis.serve.metrics import MetricsMiddleware
 from lingvis.serve.operation.access_log import AccessLog
 from lingvis.serve.operation.root_path import RootPath
-from lingvis.serve.routes import about, albums, browse, collections, downloads, items, search
+from lingvis.serve.routes import about, albums, browse, collections, downloads, items, search, videos
 from lingvis.serve.routes.page import add_page
 from lingvis.serve.server import Server
 from lingvis.serve.settings import ServerSettings
@@ -52,7 +52,7 @@ def create_app(collection: Collection | Sequence[Collection], settings: ServerSe
         servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.server = server
-    for part in (search, browse, items, albums, downloads, collections, about):
+    for part in (search, browse, items, videos, albums, downloads, collections, about):
         app.include_router(part.router)
     add_page(app)
     add_error_handlers(app)

@@ -1,4 +1,4 @@
-"""Picture files of a collection, for browsers: only while a file has the content that was indexed."""
+"""Picture and video files of a collection, for browsers: only while a file has the content that was indexed."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ SHOWN = {
     "gif": "image/gif",
     "bmp": "image/bmp",
 }
+PLAYED = {
+    "mp4": "video/mp4",
+    "mov": "video/quicktime",
+    "webm": "video/webm",
+    "mkv": "video/x-matroska",
+    "avi": "video/x-msvideo",
+}
+HASHED_BYTES = 2**30  # of a video; of a larger one, size and time must be those that were indexed
 SIDE, QUALITY = 4096, 90  # of a picture in a format that browsers do not show
 REMEMBERED = 4096  # files whose content is not read again
 # A file that changed this short a time ago may change again without another time: file systems count in ticks.
@@ -89,22 +97,22 @@ class PictureFiles:
             status = os.fstat(file.fileno())
             version, content = _version(file), None
             if (status.st_size, stored_time(status)) == (info.size, info.mtime_ns):
-                content = self._content(file, version)
+                content = self._content(file, version, info)
             if content is None or content.hash != info.hash or _version(file) != version:
                 raise OSError("another content")
             file.seek(0)
         except Exception:  # Pillow's readers raise nearly anything on a damaged file
             file.close()
             return None
-        media_type = SHOWN.get(content.format) if content.end is not None else None
+        media_type = (SHOWN | PLAYED).get(content.format) if content.end is not None else None
         return OpenPicture(file, content.end or 0, f'"{content.hash[:32]}"', media_type, version)
 
-    def _content(self, file: io.BufferedReader, version: Version) -> Content:
+    def _content(self, file: io.BufferedReader, version: Version, info: PictureInfo) -> Content:
         with self._lock:
             if version in self._contents:
                 self._contents.move_to_end(version)
                 return self._contents[version]
-        content = _read_content(file)
+        content = _read_content(file) if info.second is None else _read_video(file, info)
         if time.time_ns() - version[-1] > SETTLED_NS and _version(file) == version:
             with self._lock:
                 self._contents[version] = content
@@ -130,6 +138,12 @@ def _read_content(file: io.BufferedReader) -> Content:
     with open_image(file) as image:
         format = (image.format or "").lower()
     return Content(digest, format, picture_end(file, format))
+
+
+def _read_video(file: io.BufferedReader, info: PictureInfo) -> Content:
+    small = info.size <= HASHED_BYTES
+    digest = hashlib.file_digest(file, "sha256").hexdigest() if small else info.hash
+    return Content(digest, info.format, info.size)
 
 
 def _version(file: io.BufferedReader) -> Version:

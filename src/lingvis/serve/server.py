@@ -88,7 +88,7 @@ class Server:
         self.converters.close()
 
 
-def _server(request: Request) -> Server:
+async def _server(request: Request) -> Server:  # FastAPI would run a plain function in another thread
     server: Server = request.app.state.server
     name = request.scope.get(COLLECTION)
     return server if name is None else server.collections[name]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
-from icu4py.breakers import WordBreaker
+from lingvis.text.segmentation.pieces import pieces
+
+JOINER = "\u200d"  # the only character that may join a space to a word
+CACHED = 32  # characters; longer parts of sentences hardly come again
 
 
 def normalised(text: str) -> str:
@@ -16,5 +20,17 @@ def normalised(text: str) -> str:
 
 
 def words(text: str, lang: str) -> list[str]:
-    """Normalised words of a sentence; spaces and punctuation are dropped."""
-    return [piece for piece in WordBreaker(normalised(text), lang) if any(map(str.isalnum, piece))]
+    """Normalised words of a sentence; spaces and punctuation are dropped.
+
+    Thai, Lao, Khmer and Burmese need the extra `icu`, no other script does.
+    """
+    text = normalised(text)
+    found: list[str] = []
+    for part in text.split(" ") if JOINER not in text else [text]:
+        found += _words(part, lang) if len(part) <= CACHED else _words.__wrapped__(part, lang)
+    return found
+
+
+@lru_cache(maxsize=1 << 15)  # captions repeat most of their words
+def _words(part: str, lang: str) -> tuple[str, ...]:
+    return tuple([piece for piece in pieces(part, lang) if piece.isalnum() or any(map(str.isalnum, piece))])

@@ -27,11 +27,12 @@ def index(
     rebuild: Switch = False,
     follow_links: Switch = False,
     watch: Switch = False,
+    engine: Literal["sqlite", "lance"] | None = None,
     device: Device = None,
     ray: Ray = None,
     json: Json = False,
 ) -> None:
-    """Index folders of pictures in a collection, new or existing; stop it at any moment and run it again.
+    """Index folders of pictures and videos in a collection, new or existing; stop it at any moment and run it again.
 
     A folder of pictures alone is indexed in its own collection in your data folder, from which pictures are removed
     when their files are; `lingvis search` and `lingvis serve` find it by the folder.
@@ -50,6 +51,9 @@ def index(
         Also index pictures outside the folders that symbolic links in them point to.
     watch: bool
         Watch the folders and index changes, until Ctrl-C.
+    engine: str
+        Where a new collection in a folder is kept: sqlite, the default, or lance for more than about a million pictures;
+        with --rebuild also for an existing one.
     """
     from lingvis.cli.cluster import connected
     from lingvis.collection.collection import Collection
@@ -65,7 +69,9 @@ def index(
 
             spread = partial(ClusterWorkers, cluster, device=device)
         # With a cluster this process encodes captions only.
-        opened = Collection(collection, model=model, device=device if cluster is None else "cpu")
+        opened = Collection(
+            collection, model=model, device=device if cluster is None else "cpu", engine=engine
+        )
         if watch:
             opened.watch(
                 folders,
@@ -140,7 +146,7 @@ def search(
     max_size: str
         Only files of at most this size.
     format: str
-        Only this format: jpeg (or jpg), png, webp, gif, bmp, tiff, heif (or heic) or avif.
+        Only this format: jpeg (or jpg), png, webp, gif, bmp, tiff, heif (or heic), avif, mp4, mov, webm, mkv or avi.
     album: str
         Only pictures of this album, for instance favourites.
     area: str
@@ -230,8 +236,9 @@ def _print_report(collection: str, report: IndexReport, *, json: bool) -> None:
     if json:
         print_json(asdict(report))
         return
+    videos = f" and videos with {report.moments} moments" if report.moments > report.pictures else ""
     print_line(
-        f"{shown(collection)}: {report.pictures} pictures; {report.added} added, {report.updated} updated, "
+        f"{shown(collection)}: {report.pictures} pictures{videos}; {report.added} added, {report.updated} updated, "
         f"{report.unchanged} unchanged, {report.pruned} pruned"
     )
     for path, reason in report.broken.items():

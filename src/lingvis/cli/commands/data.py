@@ -32,7 +32,7 @@ def import_(
     Parameters
     ----------
     format: str
-        karpathy, multi30k, coco, xtd10, precomp, liwe, csv or folder.
+        karpathy, multi30k, coco, xtd10, precomp, liwe, msrvtt, vatex, csv or folder.
     source: Path
         The file or folder to import.
     dataset: Path

@@ -22,9 +22,10 @@ def extract(
     /,
     *,
     backbone: str = "efficientnet-lite0",
-    kind: Literal["global", "grid", "region", "pixels"] = "grid",
+    kind: Literal["global", "grid", "region", "pixels", "frames"] = "grid",
     regions: Literal["crop", "pooled"] = "pooled",
     detections: str | None = None,
+    every: float | None = None,
     skip_broken: Switch = False,
     batch_size: int = 32,
     name: str | None = None,
@@ -40,11 +41,13 @@ def extract(
         efficientnet-lite0, efficientnet-lite1, efficientnet-lite2, timm:NAME or open_clip:ARCH/PRETRAINED.
     kind: str
         global: one vector per picture; grid: one per cell; region: one per detected region; pixels: the decoded
-        picture itself, for recipes that train the backbone.
+        picture itself, for recipes that train the backbone; frames: one vector per frame of a video.
     regions: str
         For kind region: crop encodes each box as a picture; pooled takes the mean of the grid cells that it covers.
     detections: str
         For kind region: the name of the detections to use instead of the regions of the rows.
+    every: float
+        For kind frames: the seconds between two frames; by default one frame per scene.
     skip_broken: bool
         Skip and list pictures that cannot be decoded, instead of stopping.
     batch_size: int
@@ -66,6 +69,7 @@ def extract(
             kind=kind,
             regions=regions,
             detections=detections,
+            every=every,
             skip_broken=skip_broken,
             batch_size=batch_size,
             name=name,

@@ -67,7 +67,9 @@ class PictureVectors:
         return vectors, computed
 
     def _unchanged(self, hit: Hit) -> Half | None:
-        """Return the cached vectors of a file that has not changed since it was indexed."""
+        """Return the cached vectors of a file that has not changed since it was indexed; a video has many."""
+        if hit.info.second is not None:
+            return None
         try:
             status = os.stat(hit.path)
         except OSError:
@@ -85,6 +87,8 @@ class PictureVectors:
     def _read(
         self, hit: Hit, preprocessing: Preprocessing, decoders: DecoderPool
     ) -> DecodedFile | DuplicateContent | BrokenPicture:
+        if hit.info.second is not None:
+            return UnreadPicture("a moment of a video; its thumbnail is its frame")
         try:
             status = os.stat(hit.path)
         except OSError as error:

@@ -27,6 +27,10 @@ class FullDiskError(UserError):
     """There is no space left for rows; the next attempt may succeed."""
 
 
+class MovedError(UserError):
+    """The collection is on another engine since it was opened."""
+
+
 class Store(Protocol):
     """Keeps the rows of a collection; several processes may read while one writes.
 
@@ -105,8 +109,8 @@ class Store(Protocol):
         """Return the squares of `step` degrees that have pictures, those with most pictures first."""
         ...
 
-    def count(self) -> int:
-        """Return the number of rows."""
+    def count(self, *, once: bool = False) -> int:
+        """Return the number of rows; once: of pictures and videos."""
         ...
 
     def statistics(self) -> Statistics:

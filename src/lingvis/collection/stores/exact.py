@@ -2,68 +2,85 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from lingvis.arrays import Floats
-from lingvis.collection.filters import to_mask
-from lingvis.collection.stores.lance.rows import complete, to_infos, to_matrix
-from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit, ranked
+from lingvis.arrays import Floats, Ints
+from lingvis.collection.stores.records import Hit, PictureInfo, page_of, ranked
+from lingvis.collection.stores.scan import Halves, Rows, VectorScan
 
-# Above the error of a product of unit vectors in half precision: at most 2^-11 each by rounding query and result.
-ROUNDING = 2e-3
+RELOAD_SHARE = 0.1  # share of time that a reader may spend on reloading
+
+Records = Callable[[Sequence[int]], Mapping[int, PictureInfo]]
+T = TypeVar("T")
 
 
 class ExactIndex:
-    """A snapshot of the rows of a collection: their records, and one vector per row, float16 or float32 [rows, dim].
+    """A snapshot of the vectors of a collection, float16 [rows, dim], and the number of each row, ascending."""
 
-    Memory speed limits a query: 100,000 x 1024 values take 7 ms on 2 cores in half precision, the stored format,
-    and 25 ms in single precision. numpy is fast in single precision alone, so that half precision needs torch; it is
-    used if the model has loaded it. The best rows are compared again in double precision.
-    """
+    def __init__(self, vectors: Halves, numbers: Ints) -> None:
+        self._scan = VectorScan(vectors)
+        self._numbers = numbers
 
-    def __init__(self, table: pa.Table, column: str, dim: int) -> None:
-        kept = complete(table.filter(pc.is_valid(table[column])))
-        self._infos = kept.select(INFO_COLUMNS)
-        half = np.require(to_matrix(kept[column], dim), requirements="W")
-        self._torch: Any = sys.modules.get("torch")
-        self._vectors = half.astype(np.float32) if self._torch is None else half
+    def search(
+        self, queries: Floats, *, k: int, offset: int, passing: Ints | None, records: Records
+    ) -> list[list[Hit]]:
+        """Return the hits of each query, float32 [queries, dim].
 
-    def __len__(self) -> int:
-        return len(self._vectors)
+        passing: numbers of the rows that may be returned, None for all; records: those of rows, by their numbers.
+        """
+        places = None if passing is None else self._places(passing)
+        return [self._page(query, places, k, offset, records) for query in queries]
 
-    def search(self, queries: Floats, *, k: int, offset: int, where: Filter) -> list[list[Hit]]:
-        """Return the hits of each query; queries: float32 [queries, dim]."""
-        mask = to_mask(where, self._infos)
-        places = np.arange(len(self._vectors)) if mask is None else np.flatnonzero(mask.to_numpy())
-        results = []
-        for query in queries:
-            # One by one: a product with several queries, or with a matrix of one query, took seven times as long.
-            scores = self._scores(query)
-            # Filtered after the product: copying the vectors that pass would take longer.
-            passing = scores if mask is None else scores[places]
-            results.append(self._best(places, passing, query, k + offset)[offset:])
-        return results
+    def _places(self, numbers: Ints) -> Rows:
+        """Return the places of rows, without those that are not in the snapshot."""
+        places = np.searchsorted(self._numbers, numbers)
+        places[places == len(self._numbers)] = 0
+        return places[self._numbers[places] == numbers] if len(self._numbers) else places[:0]
 
-    def _scores(self, query: Floats) -> Floats:
-        """Return the product of every row with the query, float32 [rows]."""
-        if self._torch is None:
-            return self._vectors @ query
-        half = self._torch.from_numpy(self._vectors) @ self._torch.from_numpy(query).half()
-        return half.float().numpy()  # type: ignore[no-any-return]
-
-    def _best(self, places: NDArray[np.intp], scores: Floats, query: Floats, count: int) -> list[Hit]:
-        """Return the `count` best rows; places: the row of each score."""
-        count = min(count, len(scores))
-        if count == 0:
+    def _page(self, query: Floats, places: Rows | None, k: int, offset: int, records: Records) -> list[Hit]:
+        """Return one page of the best rows; places: of those that may be returned."""
+        found, scores = self._scan.best(query, k + offset, places)
+        count = min(k + offset, len(found))
+        if offset >= count:
             return []
-        worst = np.partition(scores, len(scores) - count)[len(scores) - count]
-        chosen = places[scores >= worst - ROUNDING]
-        # Again row by row: in one large product, copies of a picture may differ in the last digit.
-        again = (self._vectors[chosen].astype(np.float64) * query).sum(axis=1)
-        return ranked(again.tolist(), to_infos(self._infos.take(chosen)))[:count]
+        order = np.argsort(-scores, kind="stable")
+        found, scores = found[order], scores[order]
+        # All rows with the scores of the page: ties are ordered by path, so that pages never overlap.
+        first = int(np.searchsorted(-scores, -scores[offset], "left"))
+        numbers = self._numbers[found[first:]].tolist()
+        known = records(numbers)  # another process may have dropped some since
+        pairs = [
+            (score, known[number])
+            for score, number in zip(scores[first:].tolist(), numbers, strict=True)
+            if number in known
+        ]
+        best = ranked([score for score, _ in pairs], [info for _, info in pairs])
+        return page_of(best[offset - first : count - first], first_rank=offset + 1)
+
+
+class Reloading(Generic[T]):
+    """Values in memory by column, loaded again after changes, but not all the time beside a writer."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[int, T]] = {}
+        self._loading = threading.Lock()
+        self._load_from = 0.0
+
+    def get(self, column: str, version: int, load: Callable[[], tuple[int, T]]) -> T:
+        """Return the rows of this version, or slightly older ones; load: returns the current version and its rows."""
+        held = self._held.get(column)
+        if held is not None and held[0] == version:
+            return held[1]
+        with self._loading:
+            held = self._held.get(column)
+            start = time.monotonic()
+            if held is None or (held[0] != version and start >= self._load_from):
+                held = self._held[column] = load()
+                end = time.monotonic()
+                self._load_from = end + (end - start) * (1 / RELOAD_SHARE - 1)
+        return held[1]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import date, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,10 @@ class PictureInfo:
     picture; format: Pillow's name in lower case; date: when the picture was taken or, if unknown, when the file was
     changed, in local time; caption: the text beside the picture; lang: its language; camera, latitude, longitude: as
     the camera wrote them, None in rows of earlier versions; signature: see `lingvis.data.signature`.
+
+    A video has a row per moment: width, height and signature are those of its frame, format is that of the video, the
+    caption is in the first row. second: where the moment begins, 0 for the first; duration: seconds of the video; both
+    are None for a picture.
     """
 
     id: str
@@ -79,10 +84,17 @@ class PictureInfo:
     latitude: float | None = None
     longitude: float | None = None
     signature: bytes | None = None
+    second: float | None = None
+    duration: float | None = None
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is a picture, or the first moment of a video."""
+        return not self.second
 
     def to_json(self) -> dict[str, Any]:
         """Return a flat dictionary for the command line and the HTTP API."""
-        fields = {COLUMN_OF.get(name, name): value for name, value in asdict(self).items()}
+        fields = dict(zip(INFO_COLUMNS, _values(self), strict=True))
         mark = base64.b64encode(self.signature).decode() if self.signature is not None else None
         return {**fields, "date": self.date.isoformat(), "signature": mark}
 
@@ -93,8 +105,11 @@ def _columns(record: type[StoredFile] | type[PictureInfo]) -> list[str]:
 
 FILE_COLUMNS = _columns(StoredFile)  # in the order of the fields
 INFO_COLUMNS = _columns(PictureInfo)
+_values = attrgetter(
+    *(field.name for field in fields(PictureInfo))
+)  # ten times as fast as dataclasses.asdict
 # Tables of earlier versions lack these; their values are then None, and the next writer adds the columns.
-LATER_COLUMNS = ("camera", "latitude", "longitude", "signature")
+LATER_COLUMNS = ("camera", "latitude", "longitude", "signature", "second", "duration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +129,8 @@ class Filter:
     folder: at any depth below it; a relative name is below the working directory or, if there is no such folder, a folder
     of this name anywhere. after and before: dates, both included; sizes in bytes, both included; format: jpg is jpeg, heic
     is heif; album: the name of an album of the collection; hashes: of the contents of the pictures, by which a collection
-    replaces the album; area: degrees (south, west, north, east), all included. `parse` takes all these as text.
+    replaces the album; area: degrees (south, west, north, east), all included. `parse` takes all these as text. once: a
+    video counts once, with its first moment.
     """
 
     folder: str | None = None
@@ -126,6 +142,7 @@ class Filter:
     album: str | None = None
     hashes: frozenset[str] | None = None
     area: tuple[float, float, float, float] | None = None
+    once: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", parsed("format", self.format, parse_format))
@@ -187,7 +204,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Numbers of a collection; captions: pictures with one; bytes: of the picture files; formats: pictures per format."""
+    """Numbers of a collection; a video counts as one picture.
+
+    captions: pictures with one; bytes: of the files; formats: pictures per format; videos: how many of the pictures are
+    videos; moments: of all videos.
+    """
 
     pictures: int
     captions: int
@@ -195,6 +216,8 @@ class Statistics:
     formats: dict[str, int]
     first: datetime | None
     last: datetime | None
+    videos: int = 0
+    moments: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +251,9 @@ MOST_PLACES = 2000  # parts of the map that are returned, those with most pictur
 
 def ranked(scores: Sequence[float], infos: Sequence[PictureInfo]) -> list[Hit]:
     """Return hits, best first; equal scores (copies of a picture) are ordered by path, so that pages never overlap."""
-    pairs = sorted(zip(scores, infos, strict=True), key=lambda pair: (-pair[0], pair[1].path))
+    pairs = sorted(
+        zip(scores, infos, strict=True), key=lambda pair: (-pair[0], pair[1].path, pair[1].second or 0.0)
+    )
     return [Hit(rank, score, info) for rank, (score, info) in enumerate(pairs, start=1)]
 
 

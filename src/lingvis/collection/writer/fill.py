@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from lingvis.collection.stores.contract import Store
-from lingvis.collection.stores.records import Item, StoredFile
+from lingvis.collection.stores.records import Item
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.items import moved_item, new_item
 from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture
 from lingvis.collection.writer.plan import IndexPlan
 from lingvis.collection.writer.scan import ScannedFile
-from lingvis.collection.writer.workers import EncodedPicture, IndexWorkers, Outcome
+from lingvis.collection.writer.stored import StoredContents, StoredRows
+from lingvis.collection.writer.workers import EncodedPicture, EncodedVideo, IndexWorkers, Outcome
 from lingvis.features.pictures import BrokenPicture
 
 
@@ -38,21 +40,26 @@ class BatchWriter:
         self._store, self._workers, self._captions = store, workers, captions
         self._batch_size = batch_size
 
-    def run(self, plan: IndexPlan, stored: Mapping[str, StoredFile]) -> Iterator[BatchReport]:
-        """Store files of which only the caption is new, then read, encode and store the others; stored: rows by path."""
-        hashes = {row.hash: row.id for row in stored.values()}
+    def run(self, plan: IndexPlan, stored: StoredRows) -> Iterator[BatchReport]:
+        """Store files of which only the caption is new, then read, encode and store the others."""
+        hashes = StoredContents(stored)
         again: list[ScannedFile] = []
         for batch in self._batches(plan, hashes, again):
             report = self._rows(batch, hashes)
             self._store.upsert(report.items)
-            # The row of a broken file is outdated; the row of an unreadable file may still be right.
-            self._store.delete([stored[file.path].id for file in report.broken if file.path in stored])
-            hashes |= {item.info.hash: item.info.id for item in report.items}
+            # The rows of a broken file are outdated, as are those of a video that has fewer moments now; the rows of an
+            # unreadable file may still be right.
+            current = {item.info.id for item in report.items}
+            replaced = [*{item.info.path for item in report.items}, *(file.path for file in report.broken)]
+            self._store.delete(
+                [row.id for path in replaced for row in stored.of(path) if row.id not in current]
+            )
+            hashes.add(report.items)
             again += report.postponed
             yield report
 
     def _batches(
-        self, plan: IndexPlan, hashes: Mapping[str, str], again: Sequence[ScannedFile]
+        self, plan: IndexPlan, hashes: StoredContents, again: Sequence[ScannedFile]
     ) -> Iterator[Sequence[tuple[ScannedFile, Outcome]]]:
         """Yield files with their outcomes; `again` grows while the others are stored, and comes last."""
         size = self._batch_size
@@ -61,10 +68,15 @@ class BatchWriter:
         yield from self._workers.batches(plan.to_read, batch_size=size, seen=hashes)
         yield from self._workers.batches(again, batch_size=size, seen=())
 
-    def _rows(self, batch: Sequence[tuple[ScannedFile, Outcome]], hashes: Mapping[str, str]) -> BatchReport:
-        """Make rows; known content copies its stored row, even if the worker encoded it again."""
-        ids = {hashes[digest] for _, outcome in batch if (digest := _hash(outcome)) in hashes}
-        by_hash = {item.info.hash: item for item in self._store.items(sorted(ids))}
+    def _rows(self, batch: Sequence[tuple[ScannedFile, Outcome]], hashes: StoredContents) -> BatchReport:
+        """Make rows; known content copies its stored rows, even if the worker encoded it again."""
+        known = {digest: hashes.ids(digest) for _, outcome in batch if (digest := _hash(outcome)) in hashes}
+        items = {item.info.id: item for item in self._store.items(sorted({*chain(*known.values())}))}
+        by_hash = {
+            digest: [items[id] for id in ids]
+            for digest, ids in known.items()
+            if all(id in items and items[id].info.hash == digest for id in ids)
+        }
         report = BatchReport()
         captioned: list[tuple[Item, str | None, str | None]] = []
         for file, outcome in batch:
@@ -76,21 +88,29 @@ class BatchWriter:
                 report.postponed.append(file)
             else:
                 try:
-                    captioned.append((_item(file, outcome, by_hash), *self._captions.read(file)))
+                    first, *others = _items(file, outcome, by_hash)
+                    captioned += [
+                        (first, *self._captions.read(file)),
+                        *((each, None, None) for each in others),
+                    ]
                 except Exception as error:  # a problem with one file must not stop the others
                     report.broken[file] = str(error) or type(error).__name__
         report.items = self._captions.encode(captioned)
         return report
 
 
-def _item(file: ScannedFile, outcome: EncodedPicture | DuplicateContent, by_hash: Mapping[str, Item]) -> Item:
+def _items(file: ScannedFile, outcome: Outcome, by_hash: Mapping[str, list[Item]]) -> list[Item]:
+    """Return the row of a picture, or those of a video in the order of time."""
     if (stored := by_hash.get(_hash(outcome))) is not None:
-        return moved_item(stored, file)
-    assert isinstance(outcome, EncodedPicture)
-    return new_item(file, outcome)
+        return [moved_item(item, file) for item in sorted(stored, key=lambda item: item.info.second or 0.0)]
+    assert isinstance(outcome, EncodedPicture | EncodedVideo)
+    pictures = outcome.moments if isinstance(outcome, EncodedVideo) else [outcome]
+    return [new_item(file, picture) for picture in pictures]
 
 
 def _hash(outcome: Outcome) -> str:
     if isinstance(outcome, BrokenPicture):
         return ""
+    if isinstance(outcome, EncodedVideo):
+        return outcome.moments[0].facts.hash
     return outcome.hash if isinstance(outcome, DuplicateContent) else outcome.facts.hash

@@ -10,13 +10,15 @@ from pathlib import Path
 
 from lingvis.collection.binding import ImageEmbedder, check_image_side, same_captions
 from lingvis.collection.stores.contract import FullDiskError, Store
-from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
-from lingvis.collection.stores.records import Header, StoredFile
+from lingvis.collection.stores.folder.header import Engine
+from lingvis.collection.stores.open import check_engine, create_store, open_store, shown, store_exists
+from lingvis.collection.stores.records import Header
 from lingvis.collection.stores.servers import is_server
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.fill import BatchWriter
 from lingvis.collection.writer.plan import IndexPlan, make_plan
 from lingvis.collection.writer.scan import ScannedFile, is_below, is_gone, scan_folders
+from lingvis.collection.writer.stored import StoredRows
 from lingvis.collection.writer.workers import IndexWorkers, LocalWorkers
 from lingvis.errors import UserError
 from lingvis.model.encoder import Encoder
@@ -42,11 +44,12 @@ class OtherModelError(UserError):
 
 @dataclass(slots=True)
 class IndexReport:
-    """The outcome of a pass over folders; broken and unreadable: path -> reason; pictures: in the collection now.
+    """The outcome of a pass over folders, in files; broken and unreadable: path -> reason.
 
-    An unreadable file is tried again in the next pass; a broken file is skipped until it changes. skipped_links: links
-    to pictures or folders outside the given folders, which are followed only with `follow_links`. skipped_types: numbers of
-    files of other formats by suffix, such as {".heic": 12} where pillow-heif is not installed.
+    pictures: pictures and videos in the collection now; moments: what a search can find, each picture and each moment of a
+    video. An unreadable file is tried again in the next pass; a broken file is skipped until it changes. skipped_links:
+    links to pictures or folders outside the given folders, which are followed only with `follow_links`. skipped_types:
+    numbers of files of other formats by suffix, such as {".heic": 12} where pillow-heif is not installed.
     """
 
     added: int = 0
@@ -54,6 +57,7 @@ class IndexReport:
     unchanged: int = 0
     pruned: int = 0
     pictures: int = 0
+    moments: int = 0
     broken: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     skipped_links: list[str] = field(default_factory=list)
@@ -100,7 +104,8 @@ def _is_full_disk(error: Exception) -> bool:
 class Indexer:
     """Brings a collection up to date; it is made or emptied in the first pass.
 
-    header: of a collection of this model. rebuild: drop all stored rows in the first pass. spread: makes the workers
+    header: of a collection of this model. engine: of a collection in a folder that is made or rebuilt; None: the one that
+    it has, or SQLite. rebuild: drop all stored rows in the first pass. spread: makes the workers
     that read and encode, for instance on a cluster; only this process stores.
     """
 
@@ -110,13 +115,15 @@ class Indexer:
         embedder: Encoder,
         header: Header,
         *,
+        engine: Engine | None = None,
         rebuild: bool = False,
         batch_size: int = BATCH,
         spread: Spread | None = None,
     ) -> None:
         if batch_size < 1:
             raise UserError(f"batch_size must be at least 1, got {batch_size}")
-        self._address, self._header, self._rebuild = address, header, rebuild
+        check_engine(address, engine, replace=rebuild)
+        self._address, self._header, self._engine, self._rebuild = address, header, engine, rebuild
         self.store = open_store(address) if not rebuild and store_exists(address) else None
         if self.store is not None:
             check_image_side(shown(address), self.store.header, header)
@@ -137,7 +144,7 @@ class Indexer:
             folders, follow_links=follow_links
         )  # first: a mistake in the folders must change nothing
         store = self.store = self.store or self._make_store()
-        stored = {row.path: row for row in store.files()}
+        stored = StoredRows(store.files())
         self._check(store.header)
         plan = make_plan(scan, stored, self._captions, unusable=self._unusable, prune=prune)
         self.seconds_to_scan = time.monotonic() - start
@@ -157,33 +164,32 @@ class Indexer:
                 self._check(store.header)
                 self._follow_model(store)
                 self._fill(store, plan, stored, report)
-                gone = [row.id for row in plan.gone if is_gone(row.path)]
-                store.delete(gone)
+                gone = [path for path in plan.gone if is_gone(path)]
+                store.delete([row.id for path in gone for row in stored.of(path)])
                 report.pruned = len(gone)
                 store.maintain()
             self._settled = True
-        report.pictures = store.count()
+        report.pictures, report.moments = store.count(once=True), store.count()
         return report
 
-    def _fill(
-        self, store: Store, plan: IndexPlan, stored: dict[str, StoredFile], report: IndexReport
-    ) -> None:
+    def _fill(self, store: Store, plan: IndexPlan, stored: StoredRows, report: IndexReport) -> None:
         """Store new and changed pictures, and add the outcome to the report."""
         writer = BatchWriter(store, self._workers, self._captions, batch_size=self._batch_size)
         with ProgressBar("index", len(plan.recaptioned) + len(plan.to_read)) as bar:
             for number, batch in enumerate(writer.run(plan, stored), start=1):
-                report.added += sum(item.info.path not in stored for item in batch.items)
-                report.updated += sum(item.info.path in stored for item in batch.items)
+                paths = {item.info.path for item in batch.items}
+                report.added += sum(path not in stored for path in paths)
+                report.updated += sum(path in stored for path in paths)
                 report.broken |= {file.path: reason for file, reason in batch.broken.items()}
                 report.unreadable |= {file.path: reason for file, reason in batch.unread.items()}
                 self._unusable |= {file.path: file for file in batch.broken}
                 if number % BATCHES_BETWEEN_MAINTENANCE == 0:
                     store.maintain()
-                bar.advance(len(batch.items) + len(batch.broken) + len(batch.unread))
+                bar.advance(len(paths) + len(batch.broken) + len(batch.unread))
 
     def _make_store(self) -> Store:
         """Make or empty the collection; if another process made it meanwhile, open it."""
-        store = create_store(self._address, self._header, replace=self._rebuild)
+        store = create_store(self._address, self._header, engine=self._engine, replace=self._rebuild)
         check_image_side(shown(self._address), store.header, self._header)
         return store
 

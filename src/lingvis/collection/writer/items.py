@@ -1,4 +1,4 @@
-"""Rows of pictures: of new contents, and of contents that are stored under another path."""
+"""Rows of pictures and moments: of new contents, and of contents that are stored under another path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def new_item(file: ScannedFile, picture: EncodedPicture) -> Item:
     """Return the row of a file that was encoded; its date is when it was taken or, if unknown, when the file was changed."""
     facts = picture.facts
     info = PictureInfo(
-        id=picture_id(file.path),
+        id=picture_id(file.path, facts.second),
         path=file.path,
         hash=facts.hash,
         size=file.size,
@@ -28,6 +28,8 @@ def new_item(file: ScannedFile, picture: EncodedPicture) -> Item:
         latitude=facts.camera.latitude,
         longitude=facts.camera.longitude,
         signature=facts.signature,
+        second=facts.second,
+        duration=facts.duration,
     )
     return Item(info, picture.embedding, facts.thumbnail)
 
@@ -35,11 +37,16 @@ def new_item(file: ScannedFile, picture: EncodedPicture) -> Item:
 def moved_item(item: Item, file: ScannedFile) -> Item:
     """Return the row of one file for another file with the same content."""
     info = replace(
-        item.info, id=picture_id(file.path), path=file.path, size=file.size, mtime_ns=file.mtime_ns
+        item.info,
+        id=picture_id(file.path, item.info.second),
+        path=file.path,
+        size=file.size,
+        mtime_ns=file.mtime_ns,
     )
     return replace(item, info=info)
 
 
-def picture_id(path: str) -> str:
-    """Return the id of the picture at a real path."""
-    return hashlib.blake2b(path.encode(), digest_size=16).hexdigest()
+def picture_id(path: str, second: float | None = None) -> str:
+    """Return the id of the picture at a real path, or of the moment of a video; its first moment has the id of the path."""
+    name = f"{path}\0{second:.3f}" if second else path
+    return hashlib.blake2b(name.encode(), digest_size=16).hexdigest()

@@ -19,7 +19,10 @@ THUMBNAIL = JpegRequest(side=320, quality=80, short_side=240)
 
 @dataclass(frozen=True, slots=True)
 class PictureFacts:
-    """hash: of the file; camera: what the camera wrote; thumbnail: a JPEG; the rest as in PictureInfo."""
+    """hash: of the file; camera: what the camera wrote; thumbnail: a JPEG; the rest as in PictureInfo.
+
+    Those of a moment of a video have its second, and the duration of the video if it is known.
+    """
 
     hash: str
     width: int
@@ -28,6 +31,8 @@ class PictureFacts:
     camera: CameraFacts
     thumbnail: bytes
     signature: bytes
+    second: float | None = None
+    duration: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from lingvis.collection.stores.records import StoredFile
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.scan import FolderScan, ScannedFile, is_gone
+from lingvis.collection.writer.stored import StoredRows
 
 
 @dataclass(slots=True)
 class IndexPlan:
-    """to_read: new and changed files; recaptioned: files with a changed caption only; gone: rows to drop."""
+    """to_read: new and changed files; recaptioned: files with a changed caption only; gone: paths to drop."""
 
     to_read: list[ScannedFile] = field(default_factory=list)
     recaptioned: list[tuple[ScannedFile, StoredFile]] = field(default_factory=list)
-    gone: list[StoredFile] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     unchanged: int = 0
 
     @property
@@ -27,17 +28,17 @@ class IndexPlan:
 
 def make_plan(
     scan: FolderScan,
-    stored: Mapping[str, StoredFile],
+    stored: StoredRows,
     captions: CaptionReader,
     *,
     unusable: Mapping[str, ScannedFile],
     prune: bool,
 ) -> IndexPlan:
-    """Compare files with rows; stored: rows by path; unusable: files that are skipped until they change."""
+    """Compare files with rows; unusable: files that are skipped until they change."""
     plan = IndexPlan()
     for file in scan.files.values():
-        row = stored.get(file.path)
-        if row is None or (row.size, row.mtime_ns) != (file.size, file.mtime_ns):
+        row = stored.unchanged(file)
+        if row is None:
             if unusable.get(file.path) != file:
                 plan.to_read.append(file)
         elif row.caption != captions.find(file)[0]:
@@ -45,7 +46,7 @@ def make_plan(
         else:
             plan.unchanged += 1
     if prune:
-        missing = [row for path, row in stored.items() if path not in scan.files and scan.covers(path)]
+        missing = [path for path in stored if path not in scan.files and scan.covers(path)]
         # Another process may have stored a file since the scan: only the disk shows which files are gone.
-        plan.gone = [row for row in missing if is_gone(row.path)]
+        plan.gone = [path for path in missing if is_gone(path)]
     return plan

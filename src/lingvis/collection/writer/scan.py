@@ -1,4 +1,4 @@
-"""Find the picture files in folders."""
+"""Find the picture and video files in folders."""
 
 from __future__ import annotations
 
@@ -11,22 +11,32 @@ from pathlib import Path
 
 from lingvis.collection.writer.skipped import count_skipped
 from lingvis.data.images import HEIC_SUFFIXES
+from lingvis.data.video import formats as videos
 from lingvis.errors import UserError
 from lingvis.files import NOT_REGULAR
 
-SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"} | HEIC_SUFFIXES
+SUFFIXES = (
+    {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
+    | HEIC_SUFFIXES
+    | videos.SUFFIXES
+)
 LATEST_NS = 2**63 - 1  # the year 2262: later times cannot be stored
 CAPTION_LINK = "a caption is not read through a symbolic link; put a copy of the file in its place"
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedFile:
-    """A picture file; captions: paths of text files beside it, dog.txt or dog.de.txt for dog.jpg."""
+    """A picture or video file; captions: paths of text files beside it, dog.txt or dog.de.txt for dog.jpg."""
 
     path: str
     size: int
     mtime_ns: int
     captions: tuple[str, ...] = ()
+
+    @property
+    def is_video(self) -> bool:
+        """Whether its name is that of a video."""
+        return os.path.splitext(self.path)[1].lower() in videos.SUFFIXES
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageEmbedder
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, PictureFacts, read_picture
 from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.videos import DecodedVideo, read_video
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.prefetch import prefetch
@@ -24,7 +25,14 @@ class EncodedPicture:
     embedding: Floats
 
 
-Outcome = EncodedPicture | DuplicateContent | BrokenPicture
+@dataclass(frozen=True, slots=True)
+class EncodedVideo:
+    """The moments of a video, at least one."""
+
+    moments: list[EncodedPicture]
+
+
+Outcome = EncodedPicture | EncodedVideo | DuplicateContent | BrokenPicture
 
 
 class IndexWorkers(Protocol):
@@ -33,7 +41,7 @@ class IndexWorkers(Protocol):
     def batches(
         self, files: Sequence[ScannedFile], *, batch_size: int, seen: Collection[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
-        """Yield files and their outcomes, in order; contents in `seen`, by hash, need not be encoded again."""
+        """Yield files and their outcomes, once each; contents in `seen`, by hash, need not be encoded again."""
         ...
 
 
@@ -55,7 +63,7 @@ class LocalWorkers:
     def batches(
         self, files: Sequence[ScannedFile], *, batch_size: int, seen: Container[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
-        """Yield files and their outcomes, in order; `seen` may grow meanwhile."""
+        """Yield files and their outcomes, videos last and one by one; `seen` may grow meanwhile."""
         if self._decoders is not None:
             yield from self._batches(files, self._decoders, batch_size=batch_size, seen=seen)
         else:
@@ -65,21 +73,34 @@ class LocalWorkers:
     def _batches(
         self, files: Sequence[ScannedFile], decoders: DecoderPool, *, batch_size: int, seen: Container[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
-        read = partial(
-            read_picture,
-            preprocessing=self._image_embedder.preprocessing,
-            seen=seen.__contains__,
-            decode=decoders.decode,
-        )
-        for batch in prefetch(read, files, batch_size=batch_size, threads=self._threads):
-            decoded = [result.decoded for _, result in batch if isinstance(result, DecodedFile)]
-            embeddings = iter(self._image_embedder(decoded))
+        preprocessing, known = self._image_embedder.preprocessing, seen.__contains__
+        read = partial(read_picture, preprocessing=preprocessing, seen=known, decode=decoders.decode)
+        pictures = [file for file in files if not file.is_video]
+        for batch in prefetch(read, pictures, batch_size=batch_size, threads=self._threads):
+            decoded = [result for _, result in batch if isinstance(result, DecodedFile)]
+            encoded = iter(self._encode(decoded, batch_size))
+            yield [
+                (file, next(encoded) if isinstance(result, DecodedFile) else result) for file, result in batch
+            ]
+        watch = partial(read_video, preprocessing=preprocessing, seen=known, decode=decoders.decode_video)
+        videos = [file for file in files if file.is_video]
+        for ((file, video),) in prefetch(watch, videos, batch_size=1, threads=self._threads):
             yield [
                 (
                     file,
-                    EncodedPicture(result.facts, next(embeddings))
-                    if isinstance(result, DecodedFile)
-                    else result,
+                    EncodedVideo(self._encode(video.moments, batch_size))
+                    if isinstance(video, DecodedVideo)
+                    else video,
                 )
-                for file, result in batch
             ]
+
+    def _encode(self, files: Sequence[DecodedFile], batch_size: int) -> list[EncodedPicture]:
+        encoded = []
+        for start in range(0, len(files), batch_size):
+            batch = files[start : start + batch_size]
+            embeddings = self._image_embedder([file.decoded for file in batch])
+            encoded += [
+                EncodedPicture(file.facts, embedding)
+                for file, embedding in zip(batch, embeddings, strict=True)
+            ]
+        return encoded

@@ -14,6 +14,7 @@ from lingvis.data.importers.contract import (
 )
 from lingvis.data.importers.folder import ImportResult, write_import
 from lingvis.data.importers.source import Source, language_code, split_name
+from lingvis.data.importers.videos import msrvtt, vatex
 from lingvis.registry import Registry
 
 __all__ = [
@@ -35,6 +36,8 @@ IMPORTERS.register("coco", "COCO captions JSON, STAIR, YJ captions, COCO-CN")(co
 IMPORTERS.register("xtd10", "XTD10: 1,000 COCO pictures in ten languages")(xtd10.read)
 IMPORTERS.register("precomp", "VSE++/SCAN/VSE-infinity arrays with captions")(precomp.read)
 IMPORTERS.register("liwe", "LIWE's caps.<lang>.txt beside such arrays")(liwe.read)
+IMPORTERS.register("msrvtt", "MSR-VTT: videos with English captions")(msrvtt.read)
+IMPORTERS.register("vatex", "VATEX: videos with English and Chinese captions")(vatex.read)
 IMPORTERS.register("csv", "CSV, TSV or Parquet with image and caption columns")(table.read)
 IMPORTERS.register("folder", "a folder of pictures with .txt files beside them")(sidecar.read)
 

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lingvis.data.importers.source import LinkGuard
+from lingvis.data.video.formats import ALL_SUFFIXES
 from lingvis.errors import UserError
 from lingvis.files import open_real_file
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
+NAMED_SUFFIXES = SUFFIXES | ALL_SUFFIXES
 NAMED_IN_ERRORS = 3
 
 
@@ -67,7 +69,7 @@ def _missing(missing: list[str], places: Mapping[str, str], folder: Path, *, giv
 def _anywhere_below(folder: Path, names: list[str]) -> tuple[dict[str, Path], list[str]]:
     """The only file of each name in any subfolder, and a problem per name with several; they count as found."""
     named: dict[str, list[Path]] = {}
-    for file in list_pictures(folder):
+    for file in sorted(file for file in folder.rglob("*") if file.suffix.lower() in NAMED_SUFFIXES):
         named.setdefault(file.name, []).append(file)
     files: dict[str, Path] = {}
     problems: list[str] = []

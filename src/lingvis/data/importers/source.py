@@ -22,10 +22,12 @@ from lingvis.untrusted import parse_json, unpack
 
 SPLIT_NAMES: dict[str, Split] = {
     "train": "train",
+    "training": "train",
     "restval": "train",  # Karpathy's name for the COCO validation pictures that joined training
     "val": "val",
     "dev": "val",
     "valid": "val",
+    "validate": "val",
     "validation": "val",
     "test": "test",
     "testall": "test",

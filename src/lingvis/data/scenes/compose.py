@@ -26,6 +26,15 @@ def compose(
     symbols: Sequence[str], background: Image.Image, *, glyphs: Glyphs, random: Random
 ) -> tuple[Image.Image, list[Box]]:
     """Draw `symbols` on a copy of `background`; returns it with tight boxes [x0, y0, x1, y1] of the objects."""
+    picture = background.copy()
+    placed = place(symbols, glyphs=glyphs, random=random)
+    for cut_out, box in placed:
+        picture.paste(cut_out, box, cut_out)
+    return picture, [box for _, box in placed]
+
+
+def place(symbols: Sequence[str], *, glyphs: Glyphs, random: Random) -> list[tuple[Image.Image, Box]]:
+    """Cut out `symbols` and choose their boxes; returns both for each."""
     sides = [random.uniform(*SIDES[len(symbols)]) for _ in symbols]
     angles = [random.uniform(-MOST_TURN, MOST_TURN) for _ in symbols]
     while True:
@@ -35,12 +44,8 @@ def compose(
         ]
         boxes = arrange([cut_out.size for cut_out in cut_outs], random)
         if boxes is not None:
-            break
+            return list(zip(cut_outs, boxes, strict=True))
         sides = [side * 0.93 for side in sides]
-    picture = background.copy()
-    for cut_out, box in zip(cut_outs, boxes, strict=True):
-        picture.paste(cut_out, box, cut_out)
-    return picture, boxes
 
 
 def arrange(sizes: Sequence[tuple[int, int]], random: Random) -> list[Box] | None:

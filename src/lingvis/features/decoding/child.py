@@ -16,7 +16,9 @@ from typing import Any
 from lingvis.data.images import readable_formats
 from lingvis.features.decoding.content import decode_content
 from lingvis.features.decoding.messages import Channel, broken_message, content_message, read_request
-from lingvis.features.pictures import BrokenPicture, CostlyPicture
+from lingvis.features.decoding.video import decode_frames
+from lingvis.features.decoding.video_messages import VIDEO, read_video_request, reply_message
+from lingvis.features.pictures import BrokenPicture, CostlyPicture, broken_picture
 
 try:
     import resource
@@ -25,6 +27,7 @@ except ImportError:  # without it, only the parent's limit on time holds
 
 FILES = 32
 NICENESS = 10  # so that costly pictures slow down neither searches nor the rest of the machine
+TOO_LARGE = CostlyPicture("decoding it needs too much memory; make it smaller")
 MEMORY_NOW = "/proc/self/statm"  # in pages
 
 
@@ -41,19 +44,38 @@ def main() -> None:
         channel.send({"ready": True})
         while True:
             header, data = channel.receive(limit=file_bytes)
-            channel.send(*_answer(header, data))
+            _limit_processor_time(header["seconds"])
+            if VIDEO in header:
+                _answer_video(channel, header)
+            else:
+                channel.send(*_answer(header, data))
 
 
 def _answer(header: dict[str, Any], data: bytearray) -> tuple[dict[str, Any], list[Any]]:
-    _limit_processor_time(header["seconds"])
     file = bytes(data)
     data.clear()  # it may be large
     try:
         return content_message(decode_content(file, read_request(header)))
     except MemoryError:
-        return broken_message(CostlyPicture("decoding it needs too much memory; make it smaller")), []
+        return broken_message(TOO_LARGE), []
     except BrokenPicture as broken:
         return broken_message(broken), []
+
+
+def _answer_video(channel: Channel, header: dict[str, Any]) -> None:
+    """Send the frames of a video one by one, so that no more than one is held."""
+    request = read_video_request(header)
+    with os.fdopen(channel.receive_file(), "rb") as file:
+        file.seek(0)  # the parent has read it
+        try:
+            for reply in decode_frames(file, request, seconds=header["seconds"]):
+                channel.send(*reply_message(reply))
+        except MemoryError:
+            channel.send(broken_message(TOO_LARGE))
+        except ConnectionError:
+            raise
+        except Exception as error:  # libraries raise nearly anything on a damaged file
+            channel.send(broken_message(broken_picture(error)))
 
 
 def _use_one_thread(formats: list[str]) -> None:

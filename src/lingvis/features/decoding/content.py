@@ -30,6 +30,8 @@ from lingvis.features.preprocessing import Preprocessing
 if TYPE_CHECKING:
     from lingvis.data.rows import Box
 
+NO_FACTS = CameraFacts()
+
 
 @dataclass(frozen=True, slots=True)
 class ViewRequest:
@@ -118,24 +120,30 @@ def check_file_size(size: int) -> None:
 
 
 def _decode(source: BinaryIO, request: DecodeRequest) -> PictureContent:
-    views, scaled, jpeg, mark, pixels = None, None, None, None, None
     with open_image(source, pixels=request.pixels) as image:
-        width, height = upright_size(image)
-        kind, facts = _kind(image), read_facts(image)
-        if request.views is not None:
-            asked = request.views
-            views, pixels = cut_views(image, asked.boxes, asked.preprocessing, crops=asked.crops)
-        elif request.longer_side is not None:
-            scaled, pixels = _scale(image, width, height, request.longer_side)
-        elif request.jpeg is not None:
-            pixels = decode_upright(image, jpeg_scale(image.size, request.jpeg.side, request.jpeg.short_side))
+        return picture_content(image, request, _kind(image), read_facts(image))
+
+
+def picture_content(
+    image: Image.Image, request: DecodeRequest, format: str, facts: CameraFacts = NO_FACTS
+) -> PictureContent:
+    """Return the required parts of an opened picture, or of a frame of a video."""
+    views, scaled, jpeg, mark, pixels = None, None, None, None, None
+    width, height = upright_size(image)
+    if request.views is not None:
+        asked = request.views
+        views, pixels = cut_views(image, asked.boxes, asked.preprocessing, crops=asked.crops)
+    elif request.longer_side is not None:
+        scaled, pixels = _scale(image, width, height, request.longer_side)
+    elif request.jpeg is not None:
+        pixels = decode_upright(image, jpeg_scale(image.size, request.jpeg.side, request.jpeg.short_side))
     if request.jpeg is not None and pixels is not None:
         asked_jpeg = request.jpeg
         jpeg = encode_jpeg(
             pixels, asked_jpeg.side, quality=asked_jpeg.quality, short_side=asked_jpeg.short_side
         )
         mark = signature(pixels)
-    return PictureContent(width, height, kind, facts, views, scaled, jpeg, mark)
+    return PictureContent(width, height, format, facts, views, scaled, jpeg, mark)
 
 
 def _scale(image: Image.Image, width: int, height: int, side: int) -> tuple[NDArray[np.uint8], Image.Image]:

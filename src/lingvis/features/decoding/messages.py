@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from lingvis.data import signature
 from lingvis.data.images import FORMATS
+from lingvis.data.video.formats import FORMATS as VIDEO_FORMATS
 from lingvis.features.decoding.content import DecodeRequest, JpegRequest, PictureContent, ViewRequest
 from lingvis.features.decoding.exif import CameraFacts, camera_name
 from lingvis.features.pictures import BROKEN, BrokenPicture, DecodedPicture
@@ -30,6 +31,7 @@ LENGTHS = struct.Struct(">QQ")  # of the header and of the bytes
 HEADER_BYTES = 2**24  # a thousand boxes have 100,000
 JPEG_BYTES = 2**26
 REASON = 300  # characters
+FILE = b"f"  # travels with an open file
 
 
 class MessageError(Exception):
@@ -66,6 +68,20 @@ class Channel:
         if not isinstance(header, dict):
             raise MessageError("the header is not an object")
         return header, data
+
+    def send_file(self, handle: int, *, deadline: float | None = None) -> None:
+        """Hand an open file over; raises TimeoutError."""
+        self._wait(deadline)
+        socket.send_fds(self._connection, [FILE], [handle])
+
+    def receive_file(self) -> int:
+        """Receive an open file; raises EOFError at the end and MessageError."""
+        mark, handles, *_ = socket.recv_fds(self._connection, len(FILE), 1)
+        if not mark:
+            raise EOFError
+        if mark != FILE or len(handles) != 1:
+            raise MessageError("a message without a file")
+        return handles[0]
 
     def close(self) -> None:
         """Close the socket, which ends the process at the other end."""
@@ -120,19 +136,25 @@ def content_message(content: PictureContent) -> tuple[dict[str, Any], list[Any]]
         arrays = [content.views.pixels, content.views.boxes, content.views.fractions]
     elif content.pixels is not None:
         arrays = [content.pixels]
-    facts = content.facts
     header = {
         "width": content.width,
         "height": content.height,
         "format": content.format,
-        "taken": facts.taken.isoformat() if facts.taken is not None else None,
-        "camera": facts.camera,
-        "position": None if facts.latitude is None else [facts.latitude, facts.longitude],
+        **camera_fields(content.facts),
         "signature": content.signature.hex() if content.signature is not None else None,
         "shape": list(content.pixels.shape) if content.pixels is not None else None,
     }
     parts: list[Any] = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
     return header, [*parts, content.jpeg or b""]
+
+
+def camera_fields(facts: CameraFacts) -> dict[str, Any]:
+    """Return the facts of a camera as JSON."""
+    return {
+        "taken": facts.taken.isoformat() if facts.taken is not None else None,
+        "camera": facts.camera,
+        "position": None if facts.latitude is None else [facts.latitude, facts.longitude],
+    }
 
 
 def broken_message(broken: BrokenPicture) -> dict[str, Any]:
@@ -147,17 +169,22 @@ def reply_limit(request: DecodeRequest) -> int:
     )
 
 
-def read_content(request: DecodeRequest, header: dict[str, Any], data: bytearray) -> PictureContent:
-    """Return the picture of a reply; raises BrokenPicture if it is none, MessageError for an impossible reply."""
+def raise_broken(header: dict[str, Any]) -> None:
+    """Raise the BrokenPicture of a reply, if it is one."""
     if "broken" in header:
         reason = "".join(c for c in str(header.get("reason"))[:REASON] if c.isprintable())
         raise BROKEN.get(str(header["broken"]), BrokenPicture)(reason)
+
+
+def read_content(request: DecodeRequest, header: dict[str, Any], data: bytearray) -> PictureContent:
+    """Return the picture of a reply; raises BrokenPicture if it is none, MessageError for an impossible reply."""
+    raise_broken(header)
     try:
         width, height = _size(header["width"]), _size(header["height"])
         kind = header["format"]
-        if kind.upper() not in FORMATS:
+        if kind.upper() not in (*FORMATS, *VIDEO_FORMATS):
             raise ValueError(f"format {kind!r}")
-        facts = _facts(header)
+        facts = camera_facts(header)
         mark = _signature(header["signature"]) if request.jpeg is not None else None
         arrays, used = [], 0
         for shape, element in _arrays(request, header["shape"]):
@@ -199,7 +226,8 @@ def _arrays(
     return [((height, width, channels), np.dtype(np.uint8))]
 
 
-def _facts(header: dict[str, Any]) -> CameraFacts:
+def camera_facts(header: dict[str, Any]) -> CameraFacts:
+    """Return the facts of a camera in a header; raises for impossible ones."""
     taken = datetime.fromisoformat(header["taken"]) if header["taken"] is not None else None
     latitude, longitude = header["position"] or (None, None)
     for degrees, largest in ((latitude, 90), (longitude, 180)):

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from types import TracebackType
+from typing import BinaryIO, TypeVar
 
 from lingvis.data.picture_limits import FILE_BYTES
 from lingvis.features.decoding.content import DecodeRequest, PictureContent
 from lingvis.features.decoding.process import DecoderEnded, DecoderProcess
+from lingvis.features.decoding.video import VideoContent, VideoRequest
 from lingvis.features.pictures import BrokenPicture, CostlyPicture
 
 SECONDS = 20.0  # a JPEG of 100 megapixels takes one
+VIDEO_SECONDS = 300.0  # an hour of 1080p takes about one minute
+Content = TypeVar("Content")
 
 
 class DecoderPool:
     """Decodes pictures in processes of its own, one per thread that uses it at the same time.
 
-    seconds: after which a picture is abandoned; file_bytes: of the largest file. Processes are started when they are
-    needed, and end with `close`, with the pool, or with this process, however it ends.
+    seconds, video_seconds: after which a picture or a video is abandoned; file_bytes: of the largest picture file.
+    Processes are started when they are needed, and end with `close`, with the pool, or with this process, however it ends.
     """
 
-    def __init__(self, *, seconds: float = SECONDS, file_bytes: int = FILE_BYTES) -> None:
-        self._seconds, self._file_bytes = seconds, file_bytes
+    def __init__(
+        self,
+        *,
+        seconds: float = SECONDS,
+        video_seconds: float = VIDEO_SECONDS,
+        file_bytes: int = FILE_BYTES,
+    ) -> None:
+        self._seconds, self._video_seconds, self._file_bytes = seconds, video_seconds, file_bytes
         self._lock = threading.Lock()
         self._idle: list[DecoderProcess] = []
         self._busy: set[DecoderProcess] = set()
@@ -34,11 +45,20 @@ class DecoderPool:
 
         If the process ends meanwhile, another one tries the picture once more.
         """
+        seconds = self._seconds
+        return self._run(lambda process: process.decode(data, request, seconds=seconds), seconds)
+
+    def decode_video(self, file: BinaryIO, request: VideoRequest) -> VideoContent:
+        """Decode frames of an open file, as `decode` does a picture."""
+        seconds = self._video_seconds
+        return self._run(lambda process: process.decode_video(file, request, seconds=seconds), seconds)
+
+    def _run(self, decode: Callable[[DecoderProcess], Content], seconds: float) -> Content:
         for _ in range(2):
             process = self._take()
             usable = False
             try:
-                content = process.decode(data, request, seconds=self._seconds)
+                content = decode(process)
                 usable = True
                 return content
             except BrokenPicture:
@@ -46,7 +66,7 @@ class DecoderPool:
                 raise
             except TimeoutError as error:
                 raise CostlyPicture(
-                    f"decoding took longer than {self._seconds:g} seconds; make it smaller or save it again"
+                    f"decoding took longer than {seconds:g} seconds; make it smaller or save it again"
                 ) from error
             except DecoderEnded:
                 continue

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 import lingvis
 from lingvis.data.picture_limits import DECODED_BYTES
@@ -20,6 +21,8 @@ from lingvis.features.decoding.messages import (
     reply_limit,
     request_header,
 )
+from lingvis.features.decoding.video import FrameContent, VideoContent, VideoFacts, VideoRequest
+from lingvis.features.decoding.video_messages import read_reply, video_header
 
 PROGRAM = "lingvis.features.decoding.child"
 START_SECONDS = 60.0
@@ -84,6 +87,28 @@ class DecoderProcess:
             self._channel.send(request_header(request, seconds), [data], deadline=deadline)
             header, parts = self._channel.receive(limit=reply_limit(request), deadline=deadline)
             return read_content(request, header, parts)
+        except TimeoutError:
+            raise
+        except (EOFError, OSError, MessageError) as error:
+            raise DecoderEnded(str(error) or type(error).__name__) from error
+
+    def decode_video(self, file: BinaryIO, request: VideoRequest, *, seconds: float) -> VideoContent:
+        """Decode frames of an open file; raises the same."""
+        deadline, frames = time.monotonic() + seconds, list[FrameContent]()
+        try:
+            self._channel.send(video_header(request, seconds), deadline=deadline)
+            self._channel.send_file(file.fileno(), deadline=deadline)
+            while True:
+                header, data = self._channel.receive(limit=reply_limit(request.frame), deadline=deadline)
+                after = frames[-1].second if frames else 0.0
+                reply = read_reply(request, header, data, after=after)
+                if isinstance(reply, VideoFacts):
+                    if not frames:
+                        raise MessageError("a video without frames")
+                    return VideoContent(reply, frames)
+                if len(frames) == request.sampling.most:
+                    raise MessageError("too many frames")
+                frames.append(reply)
         except TimeoutError:
             raise
         except (EOFError, OSError, MessageError) as error:

@@ -17,7 +17,8 @@ from lingvis.serve.limits.slots import BUSY
 # Addresses that contain nothing of the collection; links of other sites may open the page.
 WITHOUT_TOKEN = frozenset({"/", "/service-worker.js", "/openapi.json", "/api/health", "/api/session"})
 FILES = "/static/"
-UNUSED = frozenset({b"range", b"if-range"})  # no route needs parts of a file, and parsing them may be slow
+PARTS = frozenset({b"range", b"if-range"})  # parsing them may be slow, and only videos are sent in parts
+VIDEO = "/video"
 OTHER_NAME = Refusal(
     403, "this server answers only at its own address; use the address that it printed at its start"
 )
@@ -52,7 +53,8 @@ class Gate:
         if refusal is not None:
             await refusal.response()(scope, receive, send)
             return
-        scope["headers"] = [(name, value) for name, value in scope["headers"] if name not in UNUSED]
+        if not path.endswith(VIDEO):
+            scope["headers"] = [(name, value) for name, value in scope["headers"] if name not in PARTS]
         try:
             await self._app(scope, receive, send)
         finally:

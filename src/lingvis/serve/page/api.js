@@ -56,6 +56,7 @@ const send = (method, path, body) => json(path, { method, headers: { "content-ty
 /** The id stays when a picture is replaced: with its hash, the browser may keep the thumbnail. @param {string} [hash] */
 export const thumbnailUrl = (id, hash) => `${item(id)}/thumbnail${hash ? `?v=${encodeURIComponent(hash)}` : ""}`;
 export const pictureUrl = (id) => `${item(id)}/picture`;
+export const videoUrl = (id) => `${item(id)}/video`;
 
 export const getCollection = (options) => json("api/collection", options);
 export const getItem = (id, options) => json(item(id), options);

@@ -3,6 +3,7 @@
 import { make, memory } from "./dom.js";
 import { nameOf, score } from "./grid.js";
 import { icon } from "./icons.js";
+import { clock, isMoment } from "./moments.js";
 import { bytes, date, label, number, say } from "./texts.js";
 
 /** @param {import("./grid.js").Hit} hit @param {{onMap: (area: string) => void}} calls */
@@ -10,6 +11,7 @@ export function details(hit, { onMap }) {
   const placed = hit.latitude !== null && hit.latitude !== undefined;
   const first = [
     ["date", hit.date && date(hit.date)],
+    ["moment", moment(hit)],
     ["pixels", `${number(hit.width)} × ${number(hit.height)}`],
     ["size", `${bytes(hit.size)} · ${hit.format.toUpperCase()}`],
     ["camera", hit.camera],
@@ -27,6 +29,8 @@ export function details(hit, { onMap }) {
   fragment.append(list(first), behind);
   return fragment;
 }
+
+const moment = (hit) => isMoment(hit) && make("bdi", { dir: "ltr" }, [hit.second, hit.duration].filter((each) => each !== null && each !== undefined).map(clock).join(" / "));
 
 const list = (rows) => make("dl", {}, ...rows.filter(([, value]) => value).flatMap(([key, value]) => [make("dt", {}, say(key)), make("dd", {}, value)]));
 

@@ -7,10 +7,11 @@ import { join } from "./duplicates.js";
 import { icon } from "./icons.js";
 import { justify } from "./justify.js";
 import { marks } from "./marks.js";
+import { timeMark, timeOf } from "./moments.js";
 import { load } from "./patient.js";
 import { date, number, say } from "./texts.js";
 
-/** @typedef {{id: string, hash: string, rank: number, score: number, path: string, width: number, height: number, note: string | null, confidence?: string | null, date: string, signature?: string | null}} Hit */
+/** @typedef {{id: string, hash: string, rank: number, score: number, path: string, width: number, height: number, note: string | null, confidence?: string | null, date: string, signature?: string | null, second?: number | null, duration?: number | null}} Hit */
 
 const GAP = 6;
 
@@ -145,10 +146,11 @@ export function tile(hit) {
     "button",
     {
       type: "button", class: "tile", tabIndex: -1, "data-id": hit.id, "data-hash": hit.hash,
-      "aria-label": [text, hit.note].filter(Boolean).join(". "),
+      "aria-label": [text, timeOf(hit), hit.note].filter(Boolean).join(". "),
     },
     picture,
     ...marks(),
+    timeMark(hit),
     make("span", { class: "facts" }, ranked ? make("b", {}, score(hit.score)) : null, make("span", { class: "path" }, make("bdi", { dir: "ltr" }, hit.path))),
   );
 }

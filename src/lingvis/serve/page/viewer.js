@@ -1,12 +1,13 @@
 // The large view: one picture under the hand, what is known of it, its neighbours, and others like it.
 
-import { pictureUrl, thumbnailUrl } from "./api.js";
+import { pictureUrl, thumbnailUrl, videoUrl } from "./api.js";
 import { details } from "./details.js";
 import { byId, make } from "./dom.js";
 import { groupOf } from "./duplicates.js";
 import { nameOf } from "./grid.js";
 import { icon } from "./icons.js";
 import { linked } from "./links.js";
+import { isMoment, player } from "./moments.js";
 import { load } from "./patient.js";
 import { pictureActions } from "./pictureactions.js";
 import { label, say } from "./texts.js";
@@ -51,19 +52,48 @@ export class Viewer {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const mirrored = getComputedStyle(this.dialog).direction === "rtl";
     const by = { ArrowRight: mirrored ? -1 : 1, ArrowLeft: mirrored ? 1 : -1 }[event.key];
+    if (event.target.matches("video")) return; // it has keys of its own
     if (by) this.calls.step(by);
-    else if (event.key in KEYS) this.zoom.step(KEYS[event.key]);
+    else if (event.key in KEYS) this.zoom?.step(KEYS[event.key]);
     else if (event.key === "f") this.#fill(!this.dialog.classList.contains("full"));
     else return;
     event.preventDefault();
   }
 
   #stage(hit, { first, last }) {
+    const gone = make("p", { class: "gone", role: "status" });
+    const shown = isMoment(hit) ? this.#video(hit, gone) : this.#picture(hit, gone);
+    const stage = make(
+      "div", { class: "stage" },
+      shown, gone,
+      button("previous", () => this.calls.step(-1), { disabled: first }),
+      button("next", () => this.calls.step(1), { disabled: last }),
+      this.#tools(last, isMoment(hit)),
+      this.#group(hit),
+    );
+    const mirrored = document.documentElement.dir === "rtl";
+    this.zoom = isMoment(hit) ? null : new Zoom(stage, shown, (by) => this.calls.step(mirrored ? -by : by));
+    return stage;
+  }
+
+  #video(hit, gone) {
+    const shown = player(hit, {
+      played: () => this.#play(false),
+      ready: () => this.#wait(shown),
+      failed: () => {
+        gone.textContent = say("unplayable");
+        this.#wait(shown);
+      },
+    });
+    label(shown, nameOf(hit.path));
+    return shown;
+  }
+
+  #picture(hit, gone) {
     // The thumbnail is there at once; the picture takes its place when it has come.
     const shown = make("img", { src: thumbnailUrl(hit.id, hit.hash), alt: hit.note ?? nameOf(hit.path), width: hit.width, height: hit.height, draggable: false });
     // Small pictures are not blown up to a blur.
     [shown.style.maxWidth, shown.style.maxHeight] = [`${2 * hit.width}px`, `${2 * hit.height}px`];
-    const gone = make("p", { class: "gone", role: "status" });
     const large = new Image();
     large.onload = () => {
       shown.src = large.src;
@@ -76,23 +106,14 @@ export class Viewer {
         this.#wait(shown);
       },
     });
-    const stage = make(
-      "div", { class: "stage" },
-      shown, gone,
-      button("previous", () => this.calls.step(-1), { disabled: first }),
-      button("next", () => this.calls.step(1), { disabled: last }),
-      this.#tools(last),
-      this.#group(hit),
-    );
-    const mirrored = document.documentElement.dir === "rtl";
-    this.zoom = new Zoom(stage, shown, (by) => this.calls.step(mirrored ? -by : by));
-    return stage;
+    return shown;
   }
 
-  #tools(last) {
+  #tools(last, plays) {
     const play = button(this.playing ? "pause" : "slideshow", () => this.#play(!this.playing), { disabled: last, "data-role": "slideshow" });
     const full = button("fullscreen", () => this.#fill(!this.dialog.classList.contains("full")));
-    return make("div", { class: "stage-tools" }, play, button("zoomIn", () => this.zoom.step(1)), button("zoomOut", () => this.zoom.step(-1)), full);
+    const zooms = plays ? [] : [button("zoomIn", () => this.zoom.step(1)), button("zoomOut", () => this.zoom.step(-1))];
+    return make("div", { class: "stage-tools" }, play, ...zooms, full);
   }
 
   /** Copies and shots of the same series, to choose from. */
@@ -118,7 +139,7 @@ export class Viewer {
       made.replaceChildren(icon(playing ? "pause" : "slideshow"));
       label(made, say(playing ? "pause" : "slideshow"));
     }
-    if (playing) this.#wait(this.dialog.querySelector(".stage > img"));
+    if (playing) this.#wait(this.dialog.querySelector(".stage > img, .stage > video"));
   }
 
   /** The next picture comes some seconds after this one could be seen. */
@@ -139,12 +160,13 @@ export class Viewer {
   #leave() {
     this.#play(false);
     this.#fill(false);
+    this.dialog.querySelector("video")?.pause();
   }
 
   #facts(hit) {
     const note = hit.note && make("blockquote", { dir: "auto", lang: hit.lang ?? "" }, ...linked(hit.note));
     const similar = { type: "button", class: "primary", "data-role": "similar", click: () => this.calls.similar(hit.id) };
-    const file = { class: "plain", href: pictureUrl(hit.id) };
+    const file = { class: "plain", href: isMoment(hit) ? videoUrl(hit.id) : pictureUrl(hit.id) };
     return make(
       "aside", {},
       button("close", () => this.close()),

@@ -59,6 +59,7 @@ async def prepare(server: ServerOfRequest, request: Request) -> DownloadAnswer:
         raise HTTPException(
             422, "there are no pictures to download; give their ids, or an album that has some"
         )
+    infos = list({info.path: info for info in infos}.values())  # several moments are one video
     size = sum(info.size for info in infos)
     if len(infos) > SELECTED or size > DOWNLOAD_BYTES:
         raise HTTPException(

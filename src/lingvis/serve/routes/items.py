@@ -56,26 +56,31 @@ async def thumbnail(server: ServerOfRequest, id: Id, request: Request, v: Versio
     small = await server.reads.run(server.engine.thumbnail, id)
     mark = f'"{hashlib.sha256(small).hexdigest()[:32]}"'
     cache = DAY if v else ASK_FIRST  # a replaced picture keeps its id
-    return _unless_known(request, mark, cache) or Response(
+    return unless_known(request, mark, cache) or Response(
         small, media_type="image/jpeg", headers={"ETag": mark, "Cache-Control": cache}
     )
 
 
 @router.get("/picture", summary="The picture itself", response_class=Response, responses=PICTURE)
 async def picture(server: ServerOfRequest, id: Id, request: Request) -> Response:
-    """The original file, up to the end of its picture, if browsers can show its format; otherwise a JPEG."""
+    """The original file, up to the end of its picture, if browsers can show its format; otherwise a JPEG.
+
+    Of a moment of a video, its frame, as small as a thumbnail.
+    """
     info = await server.reads.run(server.engine.info, id)
+    if info.second is not None:
+        return await thumbnail(server, id, request)
     opened = await server.reads.run(server.files.open, info)
     if opened is None:
         raise HTTPException(404, GONE)
-    known = _unless_known(request, opened.mark, ASK_FIRST)
+    known = unless_known(request, opened.mark, ASK_FIRST)
     if known is not None:
         opened.file.close()
         return known
     headers = {"ETag": opened.mark, "Cache-Control": ASK_FIRST}
     name = Path(info.path)
     if opened.media_type is None:
-        headers["Content-Disposition"] = _disposition(name.with_suffix(".jpg").name)
+        headers["Content-Disposition"] = disposition(name.with_suffix(".jpg").name)
         try:
             converted = await server.conversions.run(as_jpeg, opened, server.converters)
         finally:
@@ -83,11 +88,11 @@ async def picture(server: ServerOfRequest, id: Id, request: Request) -> Response
         if converted is None:
             raise HTTPException(404, GONE)
         return Response(converted, media_type="image/jpeg", headers=headers)
-    headers |= {"Content-Disposition": _disposition(name.name), "Content-Length": str(opened.size)}
-    return StreamingResponse(_chunks(opened), media_type=opened.media_type, headers=headers)
+    headers |= {"Content-Disposition": disposition(name.name), "Content-Length": str(opened.size)}
+    return StreamingResponse(chunks(opened, opened.size), media_type=opened.media_type, headers=headers)
 
 
-def _unless_known(request: Request, current: str, cache: str) -> Response | None:
+def unless_known(request: Request, current: str, cache: str) -> Response | None:
     """Return 304 if the browser already has this version."""
     marks = [mark.strip().removeprefix("W/") for mark in request.headers.get("if-none-match", "").split(",")]
     return (
@@ -97,14 +102,14 @@ def _unless_known(request: Request, current: str, cache: str) -> Response | None
     )
 
 
-async def _chunks(opened: OpenPicture) -> AsyncIterator[bytes]:
+async def chunks(opened: OpenPicture, left: int) -> AsyncIterator[bytes]:
     """Yield only as many bytes as announced, and none after the file was changed."""
-    left = opened.size
     with opened.file:
         while left and (chunk := await anyio.to_thread.run_sync(opened.read, min(CHUNK, left))):
             left -= len(chunk)
             yield chunk
 
 
-def _disposition(name: str) -> str:
+def disposition(name: str) -> str:
+    """Return the header that names a file."""
     return f"inline; filename*=UTF-8''{quote(name, safe='')}"

@@ -119,7 +119,7 @@ class WordIds:
 
 @TOKENIZERS.register("characters", "words of any script, each spelled by its characters")
 class CharacterTokenizer(Tokenizer):
-    """Words by ICU between a start and an end token, with the characters that occur at least `min_count`
+    """Words by ICU's boundaries between a start and an end token, with the characters that occur at least `min_count`
     times in the training captions; only the first `word_length` characters of a word are spelled (LIWE: 26).
 
     Words get ids as they occur, valid for this object only; only the characters are saved. With `min_count` = 1 no

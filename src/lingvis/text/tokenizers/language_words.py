@@ -45,7 +45,9 @@ class _VocabularyFile(BaseModel):
     languages: dict[str, _Language]
 
 
-@TOKENIZERS.register("language_words", "words by ICU, with separate ids per language (MULE, SMALR)")
+@TOKENIZERS.register(
+    "language_words", "words by ICU's boundaries, with separate ids per language (MULE, SMALR)"
+)
 class LanguageWordTokenizer(Tokenizer):
     """The words that occur at least `min_count` times in the training captions of a language, one block per language.
 

@@ -1,4 +1,4 @@
-"""Words of any script by ICU, one vocabulary for all languages."""
+"""Words of any script by ICU's boundaries, one vocabulary for all languages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lingvis.text.tokenizers.base import (
 from lingvis.untrusted import read_json
 
 
-@TOKENIZERS.register("words", "words of any script by ICU, between a start and an end token")
+@TOKENIZERS.register("words", "words of any script by ICU's boundaries, between a start and an end token")
 class WordTokenizer(Tokenizer):
     """The words that occur at least `min_count` times in the training captions of all languages.
 

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from lingvis.collection.filters import to_mask
+from lingvis.collection.stores.lance.filters import to_mask
 from lingvis.collection.stores.lance.rows import complete
-from lingvis.collection.stores.records import MOST_PLACES, Filter, FolderCount, MonthCount, PlaceCount
+from lingvis.collection.stores.records import Filter, FolderCount, MonthCount, PlaceCount
+from lingvis.collection.stores.squares import Degrees, count_squares
 
 # Enough to order, filter and count: about 220 bytes per picture.
 ORDER_COLUMNS = ["id", "path", "date", "size", "format", "hash"]
-PLACE_COLUMNS = ["latitude", "longitude"]
+LATER_ORDER_COLUMNS = ["latitude", "longitude", "second"]
 NAME = f"{re.escape(os.sep)}[^{re.escape(os.sep)}]*$"  # the last part of a path
 
 
 class DateOrder:
-    """A snapshot of the rows of a collection, newest first; table: ORDER_COLUMNS, and PLACE_COLUMNS if it has them."""
+    """A snapshot of the rows of a collection, newest first; table: ORDER_COLUMNS, and LATER_ORDER_COLUMNS if it has them."""
 
     def __init__(self, table: pa.Table) -> None:
         order = pc.sort_indices(table, sort_keys=[("date", "descending"), ("path", "ascending")])
@@ -62,23 +62,15 @@ class DateOrder:
         if not rows.num_rows:
             return []
         latitude, longitude = _degrees(rows["latitude"]), _degrees(rows["longitude"])
-        squares = np.stack([latitude // step, longitude // step])
-        # The rows are in the order of dates: the first of a square is its newest.
-        _, first, square, counts = np.unique(
-            squares, axis=1, return_index=True, return_inverse=True, return_counts=True
-        )
-        means = [np.bincount(square.ravel(), values) / counts for values in (latitude, longitude)]
-        ids = rows["id"].take(first).to_pylist()
-        places = [PlaceCount(*row) for row in zip(*(m.tolist() for m in (*means, counts)), ids, strict=True)]
-        return sorted(places, key=lambda place: (-place.pictures, place.id))[:MOST_PLACES]
+        return count_squares(latitude, longitude, lambda row: str(rows["id"][row].as_py()), step)
 
     def _passing(self, where: Filter) -> pa.Table:
         mask = to_mask(where, self._rows)
         return self._rows if mask is None else self._rows.filter(mask)
 
 
-def _degrees(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    degrees: NDArray[np.float64] = column.to_numpy()
+def _degrees(column: pa.ChunkedArray) -> Degrees:
+    degrees: Degrees = column.to_numpy()
     return degrees
 
 

@@ -1,13 +1,11 @@
-"""Safety for an engine without fsync: flushed files, and one writer at a time."""
+"""Safety for an engine without fsync: flushed files."""
 
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from lingvis.files import sync
-from lingvis.lock import exclusive
 
 
 class FolderSync:
@@ -36,9 +34,3 @@ class FolderSync:
         if not self._done:
             sync(self.folder.parent)
         self._done = seen
-
-
-def one_writer(folder: Path) -> AbstractContextManager[None]:
-    """Hold the lock of a collection folder; raises UserError if another process holds it. A kill releases it."""
-    busy = f"another process is writing to {folder}; wait until it has finished, or stop it"
-    return exclusive(folder / "lock", busy)

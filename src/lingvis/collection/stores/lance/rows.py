@@ -29,6 +29,8 @@ LATER = [
     pa.field("latitude", pa.float64()),
     pa.field("longitude", pa.float64()),
     pa.field("signature", pa.binary()),
+    pa.field("second", pa.float64()),
+    pa.field("duration", pa.float64()),
 ]
 
 

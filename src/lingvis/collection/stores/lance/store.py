@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lingvis.arrays import Floats
-from lingvis.collection.filters import quote, to_sql
-from lingvis.collection.stores.exact import ExactIndex
-from lingvis.collection.stores.lance.albums import FolderAlbums
-from lingvis.collection.stores.lance.browsing import ORDER_COLUMNS, PLACE_COLUMNS, DateOrder
-from lingvis.collection.stores.lance.durable import FolderSync, one_writer
-from lingvis.collection.stores.lance.folder import FILE, create_folder, open_table, read_header, write_header
+from lingvis.collection.stores.exact import ExactIndex, Reloading
+from lingvis.collection.stores.folder.albums import FolderAlbums
+from lingvis.collection.stores.folder.header import (
+    check_engine,
+    check_model,
+    create_folder,
+    read_header,
+    read_stamp,
+    write_header,
+)
+from lingvis.collection.stores.folder.lock import one_writer
+from lingvis.collection.stores.folder.trouble import reported
+from lingvis.collection.stores.lance.browsing import LATER_ORDER_COLUMNS, ORDER_COLUMNS, DateOrder
+from lingvis.collection.stores.lance.durable import FolderSync
+from lingvis.collection.stores.lance.filters import quote, to_mask, to_sql
 from lingvis.collection.stores.lance.rows import (
+    complete,
     info_columns,
     missing_columns,
     to_files,
@@ -30,8 +42,8 @@ from lingvis.collection.stores.lance.rows import (
     to_matrix,
     to_table,
 )
-from lingvis.collection.stores.lance.snapshot import COLUMNS, has_snapshot, read_snapshot, write_snapshot
-from lingvis.collection.stores.lance.trouble import engine_errors, reported
+from lingvis.collection.stores.lance.table import create_table, open_table
+from lingvis.collection.stores.lance.trouble import lance_errors
 from lingvis.collection.stores.lance.versions import flushed, go_back, record
 from lingvis.collection.stores.records import (
     CAPTION,
@@ -50,7 +62,6 @@ from lingvis.collection.stores.records import (
     StoredFile,
     ranked,
 )
-from lingvis.errors import UserError
 
 # Exact search in memory up to this size, 400 MB. Measured with 100,000 x 1024 on 2 cores: 11 ms per query, against 20 to 25
 # with the index below, whose time hardly grows; a query may take 50 ms with the encoding of its words.
@@ -73,8 +84,24 @@ UNINDEXED = 4096  # rows that may be missing from an index; each query compares 
 FEW_FILES, ROWS_A_FILE = 64, 256
 OLD = timedelta(minutes=10)  # replaced files stay for this time, for readers that still use them
 FOREVER = timedelta(days=36500)
-RELOAD_SHARE = 0.1  # share of time that a reader may spend on reloading
 TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """The vectors of a column, and the records of the same rows."""
+
+    index: ExactIndex
+    records: pa.Table
+
+    def search(self, queries: Floats, *, k: int, offset: int, where: Filter) -> list[list[Hit]]:
+        """Return the hits of each query."""
+        mask = to_mask(where, self.records)
+        passing = None if mask is None else np.flatnonzero(mask.to_numpy())
+        return self.index.search(queries, k=k, offset=offset, passing=passing, records=self._take)
+
+    def _take(self, numbers: Sequence[int]) -> dict[int, PictureInfo]:
+        return dict(zip(numbers, to_infos(self.records.take(numbers)), strict=True))
 
 
 class LanceStore:
@@ -95,40 +122,40 @@ class LanceStore:
         cls, folder: Path, header: Header, *, replace: bool = True, exact_values: int = EXACT_VALUES
     ) -> LanceStore:
         """Make an empty collection; an existing one is emptied with `replace`, otherwise opened unchanged."""
-        create_folder(folder, header, replace=replace)
+        with lance_errors(folder):
+            create_folder(
+                folder,
+                header,
+                "lance",
+                lambda table: create_table(folder, table, header.dim),
+                replace=replace,
+            )
         return cls(folder, exact_values=exact_values)
 
-    def _open(self) -> None:
-        self.header, self._name = read_header(self.folder)
-        version = flushed(self.folder, self._name)
-        copied = version is not None and has_snapshot(self.folder, self._name, version, self.header.dim)
-        self._engine: Any = None if copied else open_table(self.folder, self._name)
-        self._files = FolderSync(self.folder / f"{self._name}.lance")
-        self._exact: dict[str, tuple[int, ExactIndex]] = {}
-        self._order: tuple[int, DateOrder] | None = None
-        self._load_from = 0.0
-        self._stamp = (self.folder / FILE).stat().st_mtime_ns
+    def errors(self) -> AbstractContextManager[None]:
+        """Report errors of the engine as sentences."""
+        return lance_errors(self.folder)
 
-    @property
-    def _table(self) -> Any:
-        """The table; where there is a snapshot, opened at first use."""
-        with self._opening:
-            if self._engine is None:
-                self._engine = open_table(self.folder, self._name)
-            return self._engine
+    def _open(self) -> None:
+        stored = read_header(self.folder)
+        check_engine(self.folder, stored.engine, "lance")
+        self.header, self._name, self._stamp = stored.header, stored.table, stored.stamp
+        self._table: Any = open_table(self.folder, self._name)
+        self._files = FolderSync(self.folder / f"{self._name}.lance")
+        self._exact: Reloading[InMemory] = Reloading()
+        self._order: tuple[int, DateOrder] | None = None
 
     @reported
     def replace_header(self, header: Header) -> None:
         """Store another header; the rows stay."""
-        _, name = read_header(self.folder)
-        write_header(self.folder, header, name)
+        write_header(self.folder, header, "lance", read_header(self.folder).table)
         self._open()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Context for all writes."""
         with one_writer(self.folder):
-            with engine_errors(self.folder):
+            with self.errors():
                 self._refresh()
                 self._table.checkout_latest()
                 go_back(self._table, self.folder, self._name)
@@ -136,7 +163,7 @@ class LanceStore:
                     self._table.add_columns(pa.schema(missing))
             self._writing = True
             try:
-                with engine_errors(self.folder):
+                with self.errors():
                     self._sync()
                 yield
             finally:
@@ -144,7 +171,7 @@ class LanceStore:
 
     def files(self) -> Iterator[StoredFile]:
         """Yield every row."""
-        with engine_errors(self.folder):
+        with self.errors():
             self._refresh()
             for batch in self._rows(FILE_COLUMNS).to_batches():
                 yield from to_files(batch)
@@ -230,18 +257,19 @@ class LanceStore:
         return self._by_date().places(where, step)
 
     @reported
-    def count(self) -> int:
+    def count(self, *, once: bool = False) -> int:
         """Return the number of rows."""
-        if (copied := self._from_snapshot(EMBEDDING)) is not None:
-            return len(copied)
+        where = Filter(once=once)
         self._refresh()
-        return int(self._table.count_rows())
+        return int(self._table.count_rows(to_sql(where) if "second" in self._table.schema.names else None))
 
     @reported
     def statistics(self) -> Statistics:
         """Return numbers about all rows."""
         self._refresh()
-        rows = self._rows(["size", "format", "date", CAPTION]).to_arrow()
+        names = [name for name in self._table.schema.names if name == "second"]
+        every = complete(self._rows(["size", "format", "date", CAPTION, *names]).to_arrow())
+        rows = every.filter(to_mask(Filter(once=True), every))
         counts = {count["values"]: count["counts"] for count in pc.value_counts(rows["format"]).to_pylist()}
         ends = pc.min_max(rows["date"]).as_py()
         return Statistics(
@@ -251,6 +279,8 @@ class LanceStore:
             formats=dict(sorted(counts.items())),
             first=ends["min"],
             last=ends["max"],
+            videos=rows.num_rows - rows["second"].null_count,
+            moments=every.num_rows - every["second"].null_count,
         )
 
     @reported
@@ -259,12 +289,11 @@ class LanceStore:
     ) -> list[list[Hit]]:
         """Return the best rows per query: exact in memory for few rows, otherwise by the engine's index."""
         column = CAPTION_EMBEDDING if captions else EMBEDDING
-        if (copied := self._from_snapshot(column)) is not None:
-            return copied.search(queries, k=k, offset=offset, where=where)
         self._refresh()
         rows = self._vector_count(column)
         if rows * self.header.dim <= self._exact_values:
-            return self._in_memory(column).search(queries, k=k, offset=offset, where=where)
+            held = self._exact.get(column, int(self._table.version), partial(self._load, column))
+            return held.search(queries, k=k, offset=offset, where=where)
         return [
             self._by_engine(query, column, rows, k + offset, where)[offset : offset + k] for query in queries
         ]
@@ -281,8 +310,6 @@ class LanceStore:
         if rows > LOOKED_UP:
             self._index_ids()
         self._sync()
-        if rows * self.header.dim <= self._exact_values:
-            write_snapshot(self.folder, self._rows(COLUMNS).to_arrow(), self._name, int(self._table.version))
 
     def _index(self, column: str, rows: int) -> None:
         """Build or update an index; its name ends in its number of partitions, and it is rebuilt once that doubles."""
@@ -330,35 +357,14 @@ class LanceStore:
                 self._table.checkout_latest()
         return None
 
-    def _in_memory(self, column: str) -> ExactIndex:
-        """Return the current rows; slightly older ones while another process writes."""
+    def _load(self, column: str) -> tuple[int, InMemory]:
+        """Return the version of the table, and the rows that have a vector."""
         with self._opening:
+            columns = [*info_columns(self._table.schema.names), column]
+            table = self._rows(columns, f"{column} IS NOT NULL").to_arrow()
             version = int(self._table.version)
-            held = self._exact.get(column)
-            start = time.monotonic()
-            if held is None or (held[0] != version and start >= self._load_from):
-                table = self._rows([*info_columns(self._table.schema.names), column]).to_arrow()
-                held = self._exact[column] = version, ExactIndex(table, column, self.header.dim)
-                end = time.monotonic()
-                self._load_from = end + (end - start) * (1 / RELOAD_SHARE - 1)
-            return held[1]
-
-    def _from_snapshot(self, column: str) -> ExactIndex | None:
-        """Return the current rows without the engine; None if it is loaded already, or has newer rows."""
-        with self._opening:
-            if self._engine is not None:
-                return None
-            self._refresh_header()
-            version = flushed(self.folder, self._name)
-            if version is None:
-                return None
-            held = self._exact.get(column)
-            if held is None or held[0] != version:
-                rows = read_snapshot(self.folder, self._name, version, self.header.dim)
-                if rows is None or len(rows) * self.header.dim > self._exact_values:
-                    return None
-                held = self._exact[column] = version, ExactIndex(rows, column, self.header.dim)
-            return held[1]
+        vectors = np.require(to_matrix(table[column], self.header.dim), requirements="W")
+        return version, InMemory(ExactIndex(vectors, np.arange(len(vectors))), complete(table.drop([column])))
 
     def _by_date(self) -> DateOrder:
         """Return the order of the current rows; it is kept until rows change."""
@@ -366,7 +372,7 @@ class LanceStore:
         with self._opening:
             version, names = int(self._table.version), self._table.schema.names
             if self._order is None or self._order[0] != version:
-                columns = [*ORDER_COLUMNS, *(name for name in PLACE_COLUMNS if name in names)]
+                columns = [*ORDER_COLUMNS, *(name for name in LATER_ORDER_COLUMNS if name in names)]
                 self._order = version, DateOrder(self._rows(columns).to_arrow())
             return self._order[1]
 
@@ -377,7 +383,7 @@ class LanceStore:
     def _by_engine(self, query: Floats, column: str, rows: int, count: int, where: Filter) -> list[Hit]:
         """Return the best rows by the index; the first 250 are the same for every page."""
         names = self._table.schema.names
-        if where.area is not None and missing_columns(names):
+        if where.area is not None and "latitude" not in names:
             return []  # nothing in this table has a position
         places = next((size for size in PLACES if size >= count), count)
         probes = PROBED_LEAST + int(rows // PARTITION * PROBED)
@@ -407,11 +413,10 @@ class LanceStore:
                 self._table.checkout(version)
 
     def _refresh_header(self) -> None:
-        if (self.folder / FILE).stat().st_mtime_ns != self._stamp:
+        if read_stamp(self.folder) != self._stamp:
             before = self.header
             self._open()
-            if self.header.image_fingerprint != before.image_fingerprint:
-                raise UserError(f"collection {self.folder} was rebuilt with another model; open it again")
+            check_model(self.folder, before, self.header)
 
     def _vector_count(self, column: str) -> int:
         """Return the number of rows that have a vector in the column."""

@@ -1,22 +1,18 @@
-"""Errors of the engine as sentences: a full disk, files out of reach, or a damaged collection."""
+"""Errors of LanceDB as sentences."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import functools
-import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import pyarrow as pa
 
-from lingvis.collection.stores.contract import FullDiskError
+from lingvis.collection.stores.folder.trouble import FULL, damaged, full_disk, out_of_reach
 from lingvis.errors import UserError
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # The files may be fine: others may not read them, too many files are open, or a disk on the network is away.
 OUT_OF_REACH = (
     errno.EACCES,
@@ -30,22 +26,11 @@ OUT_OF_REACH = (
     errno.EIO,
 )
 NUMBER = re.compile(r"\(os error (\d+)\)")
-REASON = 160  # characters of the engine's message
-
-
-class InFolder(Protocol):
-    """A store in a folder."""
-
-    folder: Path
-
-
-P = ParamSpec("P")
-S = TypeVar("S", bound=InFolder)
-T = TypeVar("T")
+PLACE = re.compile(r", [^ ]*\.rs:\d+")  # in the engine's source, which follows the reason
 
 
 @contextlib.contextmanager
-def engine_errors(folder: Path) -> Iterator[None]:
+def lance_errors(folder: Path) -> Iterator[None]:
     """Report errors of the engine about its files; a panic of it is no Exception, but ends only the call."""
     try:
         yield
@@ -65,43 +50,7 @@ def engine_errors(folder: Path) -> Iterator[None]:
             raise full_disk(folder) from error
         if number in OUT_OF_REACH:
             raise out_of_reach(folder, number) from error
-        raise damaged(folder, error) from error
-
-
-def full_disk(folder: Path) -> FullDiskError:
-    """Return the error for a disk without space."""
-    return FullDiskError(
-        f"the disk of collection {folder} is full; free some space (stored pictures are safe)"
-    )
-
-
-def out_of_reach(folder: Path, number: int) -> UserError:
-    """Return the error for files that the system does not let us use now."""
-    return UserError(
-        f"the files of collection {folder} cannot be used ({os.strerror(number)}); check who may read and write "
-        "them, the disk and the limit on open files (ulimit -n), then try again"
-    )
-
-
-def damaged(folder: Path, error: BaseException) -> UserError:
-    """Return the error for files that the engine cannot read."""
-    # Without the place in the engine's source, which follows the reason.
-    reason = re.split(r", [^ ]*\.rs:\d+", " ".join(str(error).split()))[0][:REASON]
-    return UserError(
-        f"collection {folder} is damaged ({reason}); restore the folder from a copy, or delete it and index the pictures "
-        "again"
-    )
-
-
-def reported(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Decorate a method of a store in a folder."""
-
-    @functools.wraps(method)
-    def wrapped(self: S, /, *values: P.args, **options: P.kwargs) -> T:
-        with engine_errors(self.folder):
-            return method(self, *values, **options)
-
-    return wrapped
+        raise damaged(folder, PLACE.split(" ".join(str(error).split()))[0]) from error
 
 
 def _is_panic(error: BaseException) -> bool:

@@ -63,6 +63,6 @@ class Reader:
                 return
             last = max(row["id"] for row in rows)
 
-    def count(self) -> int:
-        """Return the number of pictures."""
-        return int(self.query("", ["count(*)"])[0]["count(*)"])
+    def count(self, condition: str = "") -> int:
+        """Return the number of pictures for which a condition holds."""
+        return int(self.query(condition, ["count(*)"])[0]["count(*)"])

@@ -27,6 +27,7 @@ PICTURES, CAPTIONS = "_default", "captions"
 CAPTION_ID = "caption:"  # how the ids of these rows begin
 TEXT_BYTES = 65_535  # of a text; the most that Milvus stores
 NOWHERE = 1000.0  # the degree of a picture without a position: Milvus 2.3 has no empty values
+NO_VIDEO = -1.0  # the second of a picture
 EPOCH, MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
 # Columns that a filter may name. All others of INFO_COLUMNS are dynamic: absent where they are None.
 COLUMNS = {
@@ -38,6 +39,7 @@ COLUMNS = {
     "format": DataType.VARCHAR,
     "latitude": DataType.DOUBLE,
     "longitude": DataType.DOUBLE,
+    "second": DataType.DOUBLE,
     "captioned": DataType.BOOL,
     "changed": DataType.INT64,  # the server's timestamp before the row was written
     "thumbnail": DataType.VARCHAR,  # as base64; empty if thumbnails are in a folder
@@ -63,6 +65,7 @@ def to_row(item: Item, *, changed: int, thumbnail: bytes, caption: bool = False)
     row = {name: value for name, value in row.items() if value is not None}
     for degree in DEGREES:
         row.setdefault(degree, NOWHERE)
+    row.setdefault("second", NO_VIDEO)
     vector = item.caption_embedding if caption else item.embedding
     assert vector is not None
     return {
@@ -124,7 +127,7 @@ def _stored(value: Any) -> Any:
 
 
 def _restored(name: str, value: Any) -> Any:
-    if value is None or (name in DEGREES and value == NOWHERE):
+    if value is None or (name in DEGREES and value == NOWHERE) or (name == "second" and value == NO_VIDEO):
         return None
     if name == "date":
         return to_date(value)

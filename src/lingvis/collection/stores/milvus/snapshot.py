@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from lingvis.collection.filters import conditions
 from lingvis.collection.stores.escapes import from_text
 from lingvis.collection.stores.milvus.reading import Reader
-from lingvis.collection.stores.milvus.rows import NOWHERE, in_folder, literal, to_date
+from lingvis.collection.stores.milvus.rows import NO_VIDEO, NOWHERE, in_folder, literal, to_date
 from lingvis.collection.stores.records import (
     MOST_PLACES,
     Filter,
@@ -34,6 +34,7 @@ class Picture(NamedTuple):
     format: str
     latitude: float
     longitude: float
+    second: float
     captioned: bool
 
 
@@ -45,6 +46,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "starts_with": lambda held, value: bool(held.startswith(value)),
     "contains": lambda held, value: value in held,
     "in": lambda held, value: held in value,
+    "none or": lambda held, value: bool(held in (NO_VIDEO, value)),
 }
 
 
@@ -106,6 +108,8 @@ class Snapshot:
                 clauses.append(" or ".join(in_folder(path + value) for path in sorted(paths)) or 'id == ""')
             elif comparison == "in":
                 clauses.append(f"{column} in [{', '.join(map(literal, value))}]")
+            elif comparison == "none or":
+                clauses.append(f"{column} in [{NO_VIDEO}, {literal(value)}]")
             else:
                 clauses.append(f"{column} {'==' if comparison == '=' else comparison} {literal(value)}")
         return " and ".join(f"({clause})" for clause in clauses)
@@ -156,8 +160,9 @@ def places(pictures: Sequence[Picture], step: float) -> list[PlaceCount]:
     return sorted(found, key=lambda place: (-place.pictures, place.id))[:MOST_PLACES]
 
 
-def statistics(pictures: Sequence[Picture]) -> Statistics:
+def statistics(every: Sequence[Picture]) -> Statistics:
     """Return numbers about pictures, given the newest first."""
+    pictures = [picture for picture in every if picture.second in (NO_VIDEO, 0)]
     counts = Counter(picture.format for picture in pictures)
     return Statistics(
         pictures=len(pictures),
@@ -166,4 +171,6 @@ def statistics(pictures: Sequence[Picture]) -> Statistics:
         formats={format: counts[format] for format in sorted(counts)},
         first=pictures[-1].date if pictures else None,
         last=pictures[0].date if pictures else None,
+        videos=sum(picture.second == 0 for picture in pictures),
+        moments=sum(picture.second != NO_VIDEO for picture in every),
     )

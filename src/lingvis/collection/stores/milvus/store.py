@@ -22,6 +22,7 @@ from lingvis.collection.stores.milvus.reading import Reader
 from lingvis.collection.stores.milvus.rows import (
     CAPTION_ID,
     CAPTIONS,
+    NO_VIDEO,
     PICTURES,
     among,
     caption_id,
@@ -166,9 +167,9 @@ class MilvusStore:
         """Return the thumbnail of one picture."""
         return next((self._thumbnail(row) for row in self._among([id], ["id", "thumbnail"])), None)
 
-    def count(self) -> int:
+    def count(self, *, once: bool = False) -> int:
         """Return the number of rows."""
-        return self._read(Reader.count)
+        return self._read(lambda reader: reader.count(f"second in [{NO_VIDEO}, 0.0]" if once else ""))
 
     def statistics(self) -> Statistics:
         """Return numbers about all rows."""

@@ -41,6 +41,8 @@ COLUMNS = {
     "latitude": "float8",
     "longitude": "float8",
     "signature": "bytea",
+    "second": "float8",
+    "duration": "float8",
     "thumbnail": "bytea NOT NULL",
     EMBEDDING: "halfvec({dim}) NOT NULL",
     CAPTION_EMBEDDING: "halfvec({dim})",
@@ -145,7 +147,7 @@ def to_conditions(
 ) -> tuple[sql.Composed, list[Any]]:
     """Return the condition that a row passes a filter and has a value in `column`, and its parameters."""
     clauses = [sql.SQL("{} IS NOT NULL").format(sql.Identifier(column))]
-    if where.area is not None and missing:
+    if where.area is not None and "latitude" in missing:
         return sql.Composed([sql.SQL("false")]), []  # nothing in this table has a position
     values: list[Any] = []
     for name, comparison, value in conditions(where):
@@ -158,6 +160,10 @@ def to_conditions(
         elif comparison == "in":
             clauses.append(sql.SQL("{} = ANY(%s)").format(sql.Identifier(name)))
             values.append([to_text(text) for text in value])
+        elif comparison == "none or":
+            if name not in missing:  # a table without the column has none
+                clauses.append(sql.SQL("({0} IS NULL OR {0} = %s)").format(sql.Identifier(name)))
+                values.append(value)
         else:
             clauses.append(sql.SQL("{} {} %s").format(sql.Identifier(name), sql.SQL(comparison)))
             values.append(to_text(value) if isinstance(value, str) else value)

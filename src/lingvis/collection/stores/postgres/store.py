@@ -33,7 +33,6 @@ from lingvis.collection.stores.postgres.rows import (
 )
 from lingvis.collection.stores.postgres.search import Searcher
 from lingvis.collection.stores.records import (
-    CAPTION,
     CAPTION_EMBEDDING,
     EMBEDDING,
     FILE_COLUMNS,
@@ -191,25 +190,13 @@ class PostgresStore:
         """Return the thumbnail of one picture."""
         return next((bytes(row[0]) for row in self._among([id], ["thumbnail"])), None)
 
-    def count(self) -> int:
+    def count(self, *, once: bool = False) -> int:
         """Return the number of rows."""
-        return int(self._rows(sql.SQL("SELECT count(*) FROM {table}"))[0][0])
+        return self._browse(lambda browser: browser.count(Filter(once=once)))
 
     def statistics(self) -> Statistics:
         """Return numbers about all rows."""
-        sums = sql.SQL(
-            "SELECT format, count(*), count({caption}), sum(size), min(date), max(date) FROM {table} "
-            "GROUP BY 1 ORDER BY 1"
-        )
-        rows = self._rows(sums, caption=sql.Identifier(CAPTION))
-        return Statistics(
-            pictures=sum(row[1] for row in rows),
-            captions=sum(row[2] for row in rows),
-            bytes=int(sum(row[3] for row in rows)),
-            formats={from_text(row[0]): row[1] for row in rows},
-            first=min((row[4] for row in rows), default=None),
-            last=max((row[5] for row in rows), default=None),
-        )
+        return self._browse(lambda browser: browser.statistics())
 
     def search(
         self, queries: Floats, *, k: int, offset: int = 0, where: Filter, captions: bool = False

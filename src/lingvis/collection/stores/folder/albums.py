@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lingvis.collection.stores.albums import check_exists, check_rename, check_size
-from lingvis.collection.stores.lance.trouble import FULL, full_disk, out_of_reach
+from lingvis.collection.stores.folder.trouble import FULL, full_disk, out_of_reach
 from lingvis.errors import UserError
 from lingvis.files import write_json
 from lingvis.lock import exclusive

@@ -1,0 +1,1 @@
+"""Importers of captioned videos."""

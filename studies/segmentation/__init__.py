@@ -1,0 +1,1 @@
+"""The data of word boundaries, made from ICU."""

@@ -1,0 +1,1 @@
+"""Moments of videos: recall of the right shot, and speed of indexing."""

@@ -1,0 +1,71 @@
+"""A scan over 8-bit codes finds exactly the rows of a naive comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from lingvis.arrays import Floats
+from lingvis.collection.stores.scan import Halves, VectorScan
+
+
+def unit(vectors: NDArray[np.float64]) -> Floats:
+    scaled: Floats = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return scaled
+
+
+def clustered(rows: int, dim: int, seed: int) -> Halves:
+    """Rows near a few centres, so that many scores are nearly equal; every tenth row is a copy of the one before."""
+    random = np.random.default_rng(seed)
+    centres = random.standard_normal((max(1, rows // 50), dim))
+    vectors = centres[random.integers(len(centres), size=rows)] + 0.1 * random.standard_normal((rows, dim))
+    vectors[9::10] = vectors[8::10][: len(vectors[9::10])]
+    return unit(vectors).astype(np.float16)
+
+
+def naive(vectors: Halves, query: Floats, count: int, among: list[int]) -> dict[int, float]:
+    """All rows as good as the `count`-th, by a loop."""
+    products = {row: float(sum(vectors[row].astype(np.float64) * query)) for row in among}
+    if not products or not count:
+        return {}
+    least = sorted(products.values(), reverse=True)[:count][-1]
+    return {row: product for row, product in products.items() if product >= least - 1e-12}
+
+
+@pytest.mark.parametrize(("rows", "dim"), [(1, 4), (7, 16), (300, 256), (6000, 32)])
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_the_rows_of_a_naive_loop(rows: int, dim: int, count: int) -> None:
+    vectors = clustered(rows, dim, seed=rows + count)
+    scan = VectorScan(vectors)
+    query = unit(vectors[rows // 2][None] + 0.05 * np.random.default_rng(count).standard_normal((1, dim)))[0]
+    some = np.flatnonzero(np.arange(rows) % 3 == 1)
+    for among in (None, some):
+        found, products = scan.best(query, count, among)
+        expected = naive(vectors, query, count, list(range(rows)) if among is None else some.tolist())
+        assert dict(zip(found.tolist(), products.tolist(), strict=True)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_copies_have_the_same_product_and_none_is_left_out() -> None:
+    vectors = np.repeat(clustered(2, 64, seed=1)[:1], 5000, axis=0)
+    found, products = VectorScan(vectors).best(vectors[0].astype(np.float32), 3)
+    assert sorted(found.tolist()) == list(range(5000)) and len(set(products.tolist())) == 1
+
+
+def test_values_of_very_different_size_lose_nothing() -> None:
+    """One large value makes the code of a row coarse; the others decide which row is best."""
+    random = np.random.default_rng(5)
+    drawn, direction = random.standard_normal((4000, 64)), random.standard_normal((1, 64))
+    drawn[:, 0], direction[:, 0] = 40, 0
+    vectors, query = unit(drawn).astype(np.float16), unit(direction)[0]
+    found, _ = VectorScan(vectors).best(query, 5)
+    assert sorted(found.tolist()) == sorted(naive(vectors, query, 5, list(range(4000))))
+
+
+def test_no_rows_and_rows_of_zeros() -> None:
+    query = np.ones(8, np.float32)
+    assert [part.size for part in VectorScan(np.empty((0, 8), np.float16)).best(query, 5)] == [0, 0]
+    found, products = VectorScan(np.zeros((3, 8), np.float16)).best(query, 2)
+    assert found.tolist() == [0, 1, 2] and products.tolist() == [0, 0, 0]
+    some = np.array([], np.intp)
+    assert VectorScan(np.zeros((3, 8), np.float16)).best(query, 2, some)[0].size == 0
