@@ -23,8 +23,10 @@ from ..serve.conftest import serving
 
 STORED = Path(__file__).parents[1] / "stored" / "0.1.0"
 BLOCKER = """
-import sys
+import importlib.util, sys
 BLOCKED = {blocked!r}
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name.partition(".")[0] in BLOCKED else find(name, *rest)
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in BLOCKED:
