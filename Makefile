@@ -31,7 +31,8 @@ check: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m 'not slow'
 
 # One thread for each of two workers: more would fight for the cores.
-test: lint browser
+test:
+	$(MAKE) --no-print-directory --jobs=2 lint browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 studies: setup

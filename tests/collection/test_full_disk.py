@@ -76,7 +76,9 @@ def test_a_full_disk_is_reported_once_and_waited_out(tmp_path: Path, model: Path
     assert done.returncode == 0, done.stderr
     full, report = done.stdout.splitlines()
     assert full == "28"  # ENOSPC: the disk was really full
-    assert json.loads(report) == [PICTURES, {}, {}, PICTURES]
+    added, *rest = json.loads(report)
+    assert rest == [{}, {}, PICTURES]
+    assert added in (0, PICTURES)  # 0 if the disk was full only after the last picture
     assert done.stderr.splitlines() == [
         f"note: the disk of collection {tmp_path / 'disk' / 'c.lv'} is full; free some space (stored pictures are safe) "
         "(still watching)"

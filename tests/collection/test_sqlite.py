@@ -147,9 +147,7 @@ def test_engines_change_only_by_a_rebuild(store: SqliteStore) -> None:
         create_store(address, HEADER, engine="lance", replace=False)
     with pytest.raises(UserError, match="unknown engine 'x'; choose one of: lance, sqlite"):
         create_store(address, HEADER, engine="x")  # type: ignore[arg-type]
-    with pytest.raises(
-        UserError, match=r"is on PostgreSQL, but engine sqlite keeps a collection in a folder"
-    ):
+    with pytest.raises(UserError, match=r"is on a server, but engine sqlite keeps a collection in a folder"):
         create_store("postgresql://h/d", HEADER, engine="sqlite")
     assert open_store(address).count() == COUNT
     store.albums.add("Rome", ["h1"])

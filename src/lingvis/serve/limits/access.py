@@ -22,6 +22,7 @@ from lingvis.serve.limits.refusals import Refusal
 from lingvis.serve.operation.root_path import ROOT
 
 SESSIONS = 1000  # beyond this number the oldest is dropped
+HELD = "lingvis.sessions"  # those of a request, in its scope
 MAX_AGE = 30 * 24 * 3600
 NEEDED = Refusal(
     401,
@@ -97,8 +98,16 @@ class Access:
             return False
         return expiry is not None
 
+    def hide_cookies(self, scope: Scope) -> None:
+        """Drop the cookies of a request but for sessions: FastAPI parses them, which takes quadratic time."""
+        scope[HELD] = list(self._cookies(scope))
+        scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"cookie"]
+
     def _cookies(self, scope: Scope) -> Iterator[bytes]:
-        """Yield the values of the session cookie. They need no unquoting, which takes quadratic time in http.cookies."""
+        """Yield the values of the session cookie. They need no unquoting."""
+        if HELD in scope:
+            yield from scope[HELD]
+            return
         wanted = self.cookie.encode()
         for header, value in scope["headers"]:
             if header == b"cookie":

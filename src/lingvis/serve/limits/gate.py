@@ -53,6 +53,7 @@ class Gate:
         if refusal is not None:
             await refusal.response()(scope, receive, send)
             return
+        self._access.hide_cookies(scope)
         if not path.endswith(VIDEO):
             scope["headers"] = [(name, value) for name, value in scope["headers"] if name not in PARTS]
         try:
