@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from lingvis.text.vectors.store import VECTORS, VectorsOrigin, write_vectors
 from lingvis.text.vectors.table import WordTable
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# A shell starts background jobs with Ctrl-C ignored, and the commands of tests would inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COLOURS = {"red": "rot", "green": "grün", "blue": "blau", "grey": "grau", "pink": "rosa", "brown": "braun"}
 THINGS = {"dog": "Hund", "cat": "Katze", "house": "Haus", "tree": "Baum", "car": "Auto", "ball": "Ball"}

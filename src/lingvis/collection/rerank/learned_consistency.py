@@ -68,8 +68,10 @@ def rescored(
     present = [(hit.info, vector) for hit in hits if (vector := embeddings.get(hit.id)) is not None]
     if not present:
         return []
-    matrix = np.stack([vector for _, vector in present]).astype(np.float64)
-    # Row by row: in one big product, copies of a picture may differ in the last digit.
-    by_lang = {lang: (matrix * query).sum(axis=1) for lang, query in queries.items()}
-    scores = combine(consistency, by_lang)
+    # In one product, copies of a picture may differ in the last digit: each vector is scored once.
+    vectors, copy_of = np.unique(np.stack([vector for _, vector in present]), axis=0, return_inverse=True)
+    by_lang = {
+        lang: (vectors.astype(np.float64) @ query).astype(np.float32) for lang, query in queries.items()
+    }
+    scores = combine(consistency, by_lang)[copy_of]
     return ranked(scores.tolist(), [info for info, _ in present])
