@@ -17,11 +17,18 @@ class Tokens:
     values: [batch, length, dim]; mask: bool [batch, length], true where a vector is valid.
     Every row has at least one valid vector; valid vectors need not come first.
     runs: for sentences, the languages of the rows, for parts that have one layer per language.
+    fillers: bool [batch], true for rows that only fill up a batch to a round number; None if there are none.
     """
 
     values: Tensor
     mask: Tensor
     runs: Runs = ()
+    fillers: Tensor | None = None
+
+    @property
+    def counted(self) -> Tensor:
+        """The vectors that statistics over a batch come from, bool [batch, length]: the valid ones, without fillers."""
+        return self.mask if self.fillers is None else self.mask & ~self.fillers.unsqueeze(1)
 
     @property
     def lengths(self) -> Tensor:

@@ -26,7 +26,9 @@ from lingvis.model.stored import StoredImages
 from lingvis.suggestion import choose
 from lingvis.suggestion.run import suggest
 from lingvis.training.loop.average import WeightAverage
-from lingvis.training.run import train
+from lingvis.training.prepare import prepare
+from lingvis.training.run import open_with_features, train
+from lingvis.training.validate import load_recipe
 
 from ..conftest import COLOURS
 from .small_runs import Killed, kill_at, weights
@@ -109,6 +111,15 @@ def test_a_model_with_its_own_backbone_encodes_files_as_stored_pixels(trained: P
     moved = [name for name in original if not torch.equal(saved[NETWORK + name], original[name])]
     assert "_conv_stem.weight" in moved
     assert not any("running" in name for name in moved)  # the norms are frozen
+
+
+def test_batch_norms_that_follow_the_batches_see_no_fillers(drawings: Path, tmp_path: Path) -> None:
+    for norms, pictures in (("frozen", 16), ("running", 3)):
+        recipe = load_recipe("vsepp_finetuned", [*FINETUNED, f"image.backbone.norms={norms}"])
+        run = prepare(
+            recipe, *open_with_features(drawings, recipe.data.features), tmp_path, torch.device("cpu")
+        )
+        assert len(run.task._batches.cut(np.array([0, 3, 5])).images) == pictures
 
 
 def test_collections_bind_to_the_weights_of_the_backbone(

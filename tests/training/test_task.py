@@ -14,6 +14,7 @@ from lingvis.errors import UserError
 from lingvis.objectives.ranking import hinge_all, hinge_hardest
 from lingvis.terms import MaskedCrossLanguage, Matching, Rereading, Step, Views, hide_words
 from lingvis.text.bank import TokenBank
+from lingvis.training import batches as batches_module
 from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
 from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.optimizer import make_optimizer
@@ -143,6 +144,29 @@ def test_the_loss_of_a_batch_counts_each_picture_once(
     )
     if schedule == "hardest":
         assert float(loss.blind) == pytest.approx(2 * len(rows) * 0.2, rel=1e-5)
+
+
+@pytest.mark.parametrize("encoder", ["residual_mlp", "mlp"])
+def test_fillers_change_no_statistic_and_no_gradient(
+    encoder: str, toy_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step of five pictures filled up to 16, and the same step of five pictures."""
+    image = f'image.encoder={{name="{encoder}",dim=8,hidden=6,dropout=0.0}}'
+    options = [*OPTIONS, image, "image.augment.p=0.0", "text.augment.p=0.0"]
+    rows = np.array([0, 1, 4, 7, 9, 30])
+    seen = []
+    for multiple in (1, 16):
+        monkeypatch.setattr(batches_module, "IMAGE_MULTIPLE", multiple)
+        made = Prepared("vse_infinity_region", toy_dataset, tmp_path / str(multiple), options)
+        made.task.train()
+        assert len(made.task._batches.cut(rows).images) % 16 == (5 if multiple == 1 else 0)
+        loss = made.task.loss(rows, LATE)
+        loss.total.backward()  # type: ignore[no-untyped-call]
+        gradients = {name: each.grad for name, each in made.task.named_parameters() if each.grad is not None}
+        seen.append((loss.total.detach(), gradients, dict(made.task.model.image.named_buffers())))
+    assert all(bool(each.any()) for name, each in seen[1][1].items() if name.startswith("model.image.enc"))
+    assert float(seen[1][2]["encoder.norm.running_mean"].abs().sum()) > 0
+    torch.testing.assert_close(seen[1], seen[0], rtol=1e-6, atol=1e-6)
 
 
 def one_contrastive(scores: Tensor, positives: Tensor, temperature: float) -> float:

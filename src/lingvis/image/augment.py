@@ -6,6 +6,7 @@ Chen et al. 2021, section 3 and supplementary 2.1(2). At least one vector per pi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -66,4 +67,4 @@ def _drop(tokens: Tokens, p: float | Tensor) -> Tokens:
     draws = torch.rand(tokens.mask.shape, device=tokens.mask.device).masked_fill(~tokens.mask, -1.0)
     # The vector with the largest draw always stays, so that no set becomes empty.
     kept = torch.zeros_like(tokens.mask).scatter(1, draws.argmax(dim=1, keepdim=True), True)
-    return Tokens(tokens.values, tokens.mask & ((draws >= p) | kept))
+    return replace(tokens, mask=tokens.mask & ((draws >= p) | kept))

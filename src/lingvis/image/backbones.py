@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -160,7 +161,7 @@ class TrainedBackbone(ImageBackbone):
         if self._size != self._stored:
             pixels = F.interpolate(pixels, (self._size, self._size), mode="bicubic", antialias=True)
         cells = self._cells(pixels).flatten(2).transpose(1, 2)
-        return Tokens(cells, tokens.mask.expand(-1, cells.shape[1]))
+        return replace(tokens, values=cells, mask=tokens.mask.expand(-1, cells.shape[1]))
 
     @cached_property
     def _compiled_cells(self) -> Callable[[Tensor], Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from torch import nn
 
@@ -51,7 +52,7 @@ class LinearImageEncoder(ImageEncoder):
         self.linear = xavier_linear(input_dim, dim)
 
     def forward(self, tokens: Tokens) -> Tokens:
-        return Tokens(self.linear(tokens.values), tokens.mask)
+        return replace(tokens, values=self.linear(tokens.values))
 
 
 @IMAGE_ENCODERS.register(
@@ -61,7 +62,8 @@ class ResidualMLP(ImageEncoder):
     """Linear(D, dim) + MLP(D -> hidden -> BN -> ReLU -> dim), added.
 
     [B, L, input_dim] -> [B, L, dim]. Chen et al. 2021, supplementary 1.1: "a two-layer MLP with residual
-    link". Batch statistics are over valid vectors only, without dropped and padded ones.
+    link". Batch statistics are over valid vectors only, without dropped and padded ones and
+    those of fillers.
     dropout: of the stored values.
     """
 
@@ -75,9 +77,9 @@ class ResidualMLP(ImageEncoder):
         self.outer = nn.Linear(hidden, dim)
 
     def forward(self, tokens: Tokens) -> Tokens:
-        tokens = Tokens(self.dropout(tokens.values), tokens.mask)
-        hidden = self.norm(self.inner(tokens.values), tokens.mask).relu()
-        return Tokens(self.linear(tokens).values + self.outer(hidden), tokens.mask)
+        tokens = replace(tokens, values=self.dropout(tokens.values))
+        hidden = self.norm(self.inner(tokens.values), tokens.counted).relu()
+        return replace(tokens, values=self.linear(tokens).values + self.outer(hidden))
 
 
 @IMAGE_ENCODERS.register("mlp", "two layers with batch norm, ReLU and dropout between (EmbN, MULE, SMALR)")
@@ -93,5 +95,5 @@ class MLP(ImageEncoder):
         self.outer = nn.Linear(hidden, dim)
 
     def forward(self, tokens: Tokens) -> Tokens:
-        hidden = self.norm(self.inner(tokens.values), tokens.mask).relu()
-        return Tokens(self.outer(self.dropout(hidden)), tokens.mask)
+        hidden = self.norm(self.inner(tokens.values), tokens.counted).relu()
+        return replace(tokens, values=self.outer(self.dropout(hidden)))

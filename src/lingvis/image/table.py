@@ -52,13 +52,16 @@ class FeatureTable:
         return self._resident is not None
 
     def gather(self, rows: Tensor, size: int) -> Tokens:
-        """Sets by number, int64 [B] on the device, padded to `size`: float32 values, or uint8 for pixels."""
+        """Sets by number, int64 [B] on the device, padded to `size`: float32 values, or uint8 for pixels.
+
+        A negative number is that of a filler.
+        """
         places, mask = self.rows.gather(rows, size)
         if self._resident is not None:
             values = self._resident[places]
         else:
             values = torch.from_numpy(self._mapped[places.cpu().numpy()]).to(self.device, non_blocking=True)
-        return Tokens(values if values.dtype == torch.uint8 else values.float(), mask)
+        return Tokens(values if values.dtype == torch.uint8 else values.float(), mask, fillers=rows < 0)
 
     def batch(self, rows: Ints) -> Tokens:
         """Sets by number, padded to the largest."""

@@ -79,5 +79,5 @@ class ClassScores(ClassTerm):
         expected = (classes.known.float() / self.temperature).softmax(dim=-1)
         predicted = (classes.scores.float() / self.temperature).log_softmax(dim=-1)
         costs = -(expected * predicted).sum(dim=-1)
-        pictures = step.positives.any(dim=1)  # the others are repetitions that fill up the batch
+        pictures = step.positives.any(dim=1)  # the others are fillers
         return torch.where(pictures, costs, 0.0).sum() / pictures.sum().clamp(min=1)

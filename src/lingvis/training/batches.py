@@ -19,6 +19,7 @@ from lingvis.training.text_teachers import SentenceTargets
 
 # Pictures per batch are rounded up to this multiple, so that batches have few different shapes.
 IMAGE_MULTIPLE = 16
+FILLER = -1  # the number of a picture that only fills up a batch; as an index it is that of the last one
 WITH_PICTURE = (Origin.HUMAN, Origin.PSEUDO)
 
 
@@ -35,7 +36,7 @@ class ClassBatch:
 class Batch:
     """The sentences of a step by number, [T], and each of their pictures once, [I].
 
-    Pictures are filled up to a round number with repetitions, which are nobody's positives. positives bool [I, T],
+    Pictures are filled up to a round number with fillers, which are nobody's positives. positives bool [I, T],
     groups and langs int64 [T]: on the device. pair_values, targets: see Step.
     """
 
@@ -54,7 +55,7 @@ class Batches:
     """All sentences, tokenised, and all pictures of a run, on the device.
 
     targets: the teacher's embeddings of the sentences, if the run has a teacher. pictured: whether a term compares
-    pictures; otherwise batches have none.
+    pictures; otherwise batches have none. filled: whether pictures are filled up to a round number.
     """
 
     def __init__(
@@ -65,9 +66,10 @@ class Batches:
         *,
         targets: SentenceTargets | None,
         pictured: bool,
+        filled: bool,
     ) -> None:
         self._targets = targets
-        self._pictured = pictured
+        self._pictured, self._filled = pictured, filled
         self.captions = captions
         self.pictures = pictures
         self.device = pictures.device
@@ -85,13 +87,12 @@ class Batches:
         columns = Columns(table.groups[rows], table.langs[rows], table.origin[rows])
         pictured = np.isin(columns.origin, WITH_PICTURE) & self._pictured
         images = np.unique(columns.groups[pictured])
-        count = len(images)
-        images = np.concatenate([images, np.repeat(images[:1], -count % IMAGE_MULTIPLE)])
+        if self._filled:
+            images = np.concatenate([images, np.full(-len(images) % IMAGE_MULTIPLE, FILLER)])
         matches = images[:, None] == columns.groups
         pseudo = np.flatnonzero(columns.origin == Origin.PSEUDO)
         if len(pseudo):
             matches[:, pseudo] = _described_alike(matches[:, pseudo], self._wordings[rows[pseudo]])
-        matches[count:] = False
         return Batch(
             rows,
             images,

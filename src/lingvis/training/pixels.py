@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -53,7 +54,7 @@ class AugmentedPixels:
         tokens = self._table.gather(rows, 1)
         pixels = tokens.values.view(-1, self._side, self._side, 3)
         changed = self._augment(pixels, self._mirrored[rows])
-        return Tokens(changed.flatten(1).unsqueeze(1), tokens.mask)
+        return replace(tokens, values=changed.flatten(1).unsqueeze(1))
 
     def batch(self, rows: Ints) -> Tokens:
         """Pictures by number."""

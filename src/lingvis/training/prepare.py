@@ -79,7 +79,9 @@ def prepare(
     )
     teacher: TextTeacher = make_part(TEXT_TEACHERS, recipe.teacher, start_run=recipe.start.run)
     targets = None if isinstance(teacher, NoTeacher) else find_targets(teacher, sentences, device)
-    batches = Batches(sentences, bank, pictures, targets=targets, pictured=pictured)
+    # The batch norms of a network that follow the batches cannot leave out fillers.
+    follows = recipe.image.backbone.options.get("norms") == "running"
+    batches = Batches(sentences, bank, pictures, targets=targets, pictured=pictured, filled=not follows)
     data = PretrainingData(
         bank=bank,
         vocabulary=tokenizer.vocabulary,
