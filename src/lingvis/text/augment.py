@@ -38,7 +38,8 @@ class KeepWords(TextAugment):
 @TEXT_AUGMENTS.register("words", "mask, replace or delete some words (VSE-infinity)")
 class ChangeWords(TextAugment):
     """Pick each word with probability `p`; of the picked, `masked` become the mask token, `replaced` a random
-    word of the vocabulary, and the rest are deleted (Chen et al. 2021: 0.2, 0.5 and 0.1).
+    word of the vocabulary, and the rest are deleted (Chen et al. 2021: 0.2, 0.5 and 0.1). The pieces of a word share
+    its fate, each masked or replaced by itself.
 
     Special tokens are never picked, and a sentence never becomes empty. Deleted words leave no gap: the others move up,
     so that valid tokens still come first. With a tokenizer that spells, the vocabulary is open, and the random word is
@@ -47,6 +48,7 @@ class ChangeWords(TextAugment):
 
     special: Tensor
     word_ids: Tensor
+    continuing: Tensor | None
 
     def __init__(self, *, vocabulary: Vocabulary, p: Share, masked: Share, replaced: Share) -> None:
         super().__init__()
@@ -58,15 +60,17 @@ class ChangeWords(TextAugment):
         self.mask_id, self.pad_id = vocabulary.mask, vocabulary.pad
         special = torch.tensor(vocabulary.special)
         ids = torch.arange(vocabulary.size)
+        continuing = torch.isin(ids, torch.tensor(vocabulary.continuing)) if vocabulary.continuing else None
         self.register_buffer("special", special, persistent=False)
+        self.register_buffer("continuing", continuing, persistent=False)
         self.register_buffer("word_ids", ids[~torch.isin(ids, special)], persistent=False)
 
     def forward(self, batch: TextBatch) -> TextBatch:
         if not self.training:
             return batch
-        ids, device = batch.ids, batch.ids.device
-        picked = (torch.rand(ids.shape, device=device) < self.p) & batch.mask & ~torch.isin(ids, self.special)
-        fate = torch.rand(ids.shape, device=device)
+        ids = batch.ids
+        picked = (self._draws(ids) < self.p) & batch.mask & ~torch.isin(ids, self.special)
+        fate = self._draws(ids)
         to_mask = picked & (fate < self.masked)
         to_replace = picked & ~to_mask & (fate < self.masked + self.replaced)
         random = self._random_words(batch)
@@ -76,6 +80,14 @@ class ChangeWords(TextAugment):
         order = (~keep).to(torch.uint8).argsort(dim=1, stable=True)
         mask = keep.gather(1, order)
         return replace(batch, ids=ids.gather(1, order).masked_fill(~mask, self.pad_id), mask=mask)
+
+    def _draws(self, ids: Tensor) -> Tensor:
+        """A random number for each word, [B, L]; all pieces of a word have the same."""
+        draws = torch.rand(ids.shape, device=ids.device)
+        if self.continuing is None:
+            return draws
+        words = (~self.continuing[ids]).cumsum(dim=1) - 1
+        return draws.gather(1, words.clamp(min=0))
 
     def _random_words(self, batch: TextBatch) -> Tensor:
         """A random word of the vocabulary, or of the batch if the tokenizer spells, for each place [B, L]."""

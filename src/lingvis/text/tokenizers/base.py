@@ -19,6 +19,7 @@ class Vocabulary:
 
     size: number of ids; 0 when every word gets an id (the tokenizer spells).
     pad, mask: the ids of the padding and of the mask token. special: all ids that are not words.
+    continuing: ids of pieces that continue the word of the token before them; empty if every token is a word.
     letters: number of letter numbers in spellings. word_length: number of letters that a spelling has room for.
     marks: the first of two letter numbers that no character has, for the marks before and after a word.
     languages, blocks: if languages have separate words, the ids [first, end) of each language, most frequent
@@ -30,6 +31,7 @@ class Vocabulary:
     pad: int
     mask: int
     special: tuple[int, ...]
+    continuing: tuple[int, ...] = ()
     letters: int = 0
     word_length: int = 0
     marks: int = 0

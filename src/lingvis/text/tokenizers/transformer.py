@@ -115,4 +115,20 @@ class TransformerTokenizer(Tokenizer):
             pad=tokenizer.pad_token_id,
             mask=tokenizer.mask_token_id,
             special=tuple(tokenizer.all_special_ids),
+            continuing=_continuing(tokenizer),
         )
+
+
+def _continuing(tokenizer: Any) -> tuple[int, ...]:
+    """The ids of pieces that continue a word, marked in a WordPiece vocabulary such as BERT's: "##s".
+
+    Other vocabularies mark the beginning of a word by the space before it. That finds no words in Chinese or Thai, so
+    their pieces count as words.
+    """
+    model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
+    prefix = getattr(model, "continuing_subword_prefix", None)
+    if not prefix:
+        return ()
+    return tuple(
+        sorted(number for piece, number in tokenizer.get_vocab().items() if piece.startswith(prefix))
+    )
