@@ -54,6 +54,17 @@ def test_values_of_the_papers() -> None:
         assert (recipe.training.batch_size, recipe.training.clip, recipe.schedule.epochs) == (128, 2.0, [15])
 
 
+def test_uvs_is_vsepp_with_an_lstm_all_negatives_and_one_rate() -> None:
+    uvs = load_recipe("uvs")
+    changes = ["schedule.epochs=[]", "training.epochs=15", "terms.matching.objective.schedule=all"]
+    encoder = 'text.encoder={name="lstm",dim=1024}'
+    base = load_recipe("vsepp", [*changes, encoder])
+    own = {"name", "summary", "source"}
+    assert uvs.model_dump(exclude=own) == base.model_dump(exclude=own)
+    rate = make_schedule(**uvs.schedule.model_dump(), lr=2e-4, total_epochs=15, steps_per_epoch=10)
+    assert {rate(10 * epoch, epoch) for epoch in range(15)} == {2e-4}
+
+
 @pytest.mark.parametrize(
     ("name", "epochs", "frozen", "factors", "rates"),
     [

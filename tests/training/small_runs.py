@@ -55,6 +55,7 @@ OWN = {
     "smalr": [*WORDS, *HIDDEN, *LATENT, "text.head.dim=24", "text.words.own=5"],
     "start": [*WORDS, "text.words.buckets=500"],
     "translator_fs": ["text.words.vector_dim=6", 'data.languages=["en"]'],
+    "uvs": WORDS,
     "vse_infinity_bert": HIDDEN,
     "vse_infinity_grid": WORDS,
     "vse_infinity_region": [*WORDS, *HIDDEN],
