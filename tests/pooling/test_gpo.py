@@ -50,6 +50,21 @@ def test_equals_naive_loop(batch: int, training: bool, decoder: str) -> None:
         torch.testing.assert_close(pooler(tokens), expected)
 
 
+@pytest.mark.parametrize("per_dimension", [False, True])
+def test_a_curve_weighs_a_set_as_the_pooler_does(per_dimension: bool) -> None:
+    torch.manual_seed(0)
+    pooler = GPO(start="random", per_dimension=per_dimension, dim=3)
+    for size in (1, 5):
+        curve = pooler.curve(size)
+        assert curve.shape == (size,) and float(curve.sum()) == pytest.approx(1)
+        for rank in range(size):
+            values = torch.full((1, size, 3), -1.0)  # sorted: 1 for the largest values up to this rank
+            values[0, : rank + 1] = 1.0
+            whole = torch.ones(1, size, dtype=torch.bool)
+            pooled = float(pooler(Tokens(values, whole)).mean().detach())
+            assert pooled == pytest.approx(2 * float(curve[: rank + 1].sum()) - 1, abs=1e-5)
+
+
 def test_zero_scores_make_it_the_mean() -> None:
     pooler, tokens = GPO(), sets(5, 8)
     torch.nn.init.zeros_(pooler.coefficients.decoder.get_parameter("score.weight"))

@@ -11,6 +11,7 @@ from lingvis.evaluation.clc.options import QueryOptions, choose_query_method, kn
 from lingvis.evaluation.evaluate import measure, score_pools
 from lingvis.evaluation.pools import languages_in
 from lingvis.evaluation.protocols import EvaluationProtocol, find_protocol
+from lingvis.evaluation.report.coefficients import draw_pooling
 from lingvis.evaluation.report.examples import examples
 from lingvis.evaluation.report.map import draw_pool
 from lingvis.evaluation.report.page import write_page
@@ -38,6 +39,7 @@ def evaluate(
     translator: str | None = None,
     page: Path | str | None = None,
     map: Path | str | None = None,
+    coefficients: Path | str | None = None,
     device: str | None = None,
 ) -> Report:
     """Measure recalls in both directions for every language; several models are measured as an ensemble.
@@ -49,8 +51,8 @@ def evaluate(
     learned on split val (CLC-C); save_consistency: store the learned weights in the model folder. translate_to:
     replace every query by its translation in this language. translator: its registered name; by default the parallel
     sentences of the dataset are used. page: an HTML file to write, with the numbers and example queries. map: a PNG
-    file to write, with pictures and sentences of the first language in a plane. device: cpu or cuda, for models given
-    as folders.
+    file to write, with pictures and sentences of the first language in a plane. coefficients: a PNG file to write, with
+    the learned weights of pooling gpo. device: cpu or cuda, for models given as folders.
     """
     models = [model] if isinstance(model, OpenedModel | Path | str) else list(model)
     if not models:
@@ -84,6 +86,8 @@ def evaluate(
         write_page(Path(page), report, examples(scored))
     if map is not None:
         draw_pool(scored, Path(map))
+    if coefficients is not None:
+        draw_pooling(opened, scored.pools, Path(coefficients))
     return report
 
 

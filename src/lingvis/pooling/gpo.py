@@ -94,6 +94,17 @@ class GPO(Pooler):
             return self._table(lengths, size)[lengths - 1]
         return self._coefficients(lengths, size)
 
+    @torch.no_grad()
+    def curve(self, size: int) -> Tensor:
+        """The weights of a set of `size` values, from the largest value to the smallest, [size].
+
+        Weights per dimension are averaged. Weights that are conditioned on features have no curve.
+        """
+        if self.feature_conditioned:
+            raise ValueError("weights that are conditioned on features differ between sets of one size")
+        lengths = torch.tensor([size], device=next(self.parameters()).device)
+        return self._coefficients(lengths, size)[0].mean(dim=0)
+
     def _coefficients(self, lengths: Tensor, size: int, features: Tensor | None = None) -> Tensor:
         weights: Tensor = self.coefficients(lengths, size, features)
         return weights

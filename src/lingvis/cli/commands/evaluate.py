@@ -30,6 +30,7 @@ def evaluate(
     translator: str | None = None,
     page: Path | None = None,
     map: Path | None = None,
+    coefficients: Path | None = None,
     device: Device = None,
     json: Json = False,
 ) -> None:
@@ -53,6 +54,8 @@ def evaluate(
         Write a page with the scores and example queries to this HTML file.
     map: Path
         Draw pictures and their sentences in the first language as points of a plane to this PNG file.
+    coefficients: Path
+        Draw the learned weights of pooling gpo, by rank and for several sizes of sets, to this PNG file.
     """
     from lingvis.cli.output import print_json
     from lingvis.evaluation.report.table import print_report
@@ -75,6 +78,7 @@ def evaluate(
         translator=translator,
         page=page,
         map=map,
+        coefficients=coefficients,
         device=device,
     )
     if json:
