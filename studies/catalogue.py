@@ -31,6 +31,9 @@ STUDIES = {
     "pooling": Study(
         "which coefficient generator learns which pooling (VSE-infinity)", "studies.pooling.run"
     ),
+    "retrieval-tables": Study(
+        "pooling and size augmentation on retrieval (VSE-infinity)", "studies.retrieval_tables.run"
+    ),
     "sort": Study("GPO's packed sort against torch.sort", "studies.pooling.sort"),
     "compact": Study("recall of shorter embeddings among many pictures", "studies.compact.run"),
     "ranks": Study("exact ranking by counting against a sorting loop", "studies.ranks"),

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from lingvis.files import atomic_file
 from studies.compact.report import prefix_lines
+from studies.retrieval_tables.report import draw_weights
 from studies.tables.results.ablations import LAMBDAS, val_average
 from studies.tables.results.label_places import place_labels
 from studies.tables.results.language_scores import LANGUAGES, TESTED, scores
@@ -155,6 +156,12 @@ def compact(results: Results, figure: Figure) -> None:
     _finish(axes, empty=not records)
 
 
+def coefficients(results: Results, figure: Figure) -> None:
+    """The learned weights of GPO by rank, for several sizes of sets and all seeds."""
+    if not draw_weights(figure, lambda variant: results.seeds("retrieval-tables", variant)):
+        _finish(figure.add_subplot(), empty=True)
+
+
 def _finish(axes: Axes, *, empty: bool) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="0.9", linewidth=0.8)
@@ -170,6 +177,7 @@ PLOTS: dict[str, tuple[Callable[[Results, Figure], None], tuple[float, float]]] 
     "languages.png": (languages, (8, 3.6)),
     "lambda.png": (weights, (5.5, 3.4)),
     "compact.png": (compact, (5.5, 3.4)),
+    "coefficients.png": (coefficients, (8, 6)),
 }
 
 

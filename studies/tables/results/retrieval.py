@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from studies.compact.report import compact_table
+from studies.records import Record
+from studies.retrieval_tables.methods import TABLES
+from studies.retrieval_tables.report import reading, table_rows
 from studies.tables.markdown import millions, spread, table
 from studies.tables.results.records import Results
 
 MISSING = "Not measured yet."
-FLICKR = "flickr8k-ml"
+FLICKR, SUPPLEMENT = "flickr8k-ml", "retrieval-tables"
 RECIPES = (
+    "uvs",
+    "uvs-gru",
     "vsepp",
     "vsepp_finetuned",
     "vse_infinity_grid",
@@ -58,6 +63,21 @@ def retrieval(results: Results) -> str:
     )
     head = ["recipe", *(f"{side} {key}" for side, key in RECALLS), "rsum", "parameters"]
     return table(head, rows)
+
+
+def supplement(number: int) -> Callable[[Results], str]:
+    """A table of VSE-infinity's supplement, with the variants that were trained, and what it says."""
+    chosen = TABLES[number]
+
+    def block(results: Results) -> str:
+        def runs(variant: str) -> list[Record]:
+            return results.seeds(SUPPLEMENT, variant)
+
+        head, rows = table_rows(chosen, runs)
+        parts = [table(head, rows, left=len(chosen.columns)), reading(chosen, runs)]
+        return "\n\n".join(part for part in parts if part) if rows else MISSING
+
+    return block
 
 
 def gpo_start(results: Results) -> str:

@@ -1,0 +1,1 @@
+"""The retrieval tables of VSE-infinity's supplement."""
