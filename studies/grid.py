@@ -14,7 +14,7 @@ from lingvis.evaluation.run import evaluate
 from lingvis.model.folder import CHECKPOINT, ModelConfig, is_model_folder
 from lingvis.training.loop.log import read_log
 from lingvis.training.run import train
-from studies.recipe_values import describe, keep_shipped, resolved, values_of
+from studies.recipe_values import describe, keep_shipped, resolved, selection, values_of
 from studies.records import RUNS, Record, agrees, append, origin, read
 
 
@@ -127,7 +127,7 @@ class TrainedCell(Cell):
         keep_shipped(setting.out, self.recipe)
         return {
             **describe(self.recipe, self.values()),
-            "selection": f"epoch of best mR on val, then {self.split} once",
+            "selection": selection(config.recipe, self.split),
             "protocol": report["protocol"],
             "result": {key: scores[key] for key in self.result_keys},
             "training": config.training.model_dump(),

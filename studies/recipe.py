@@ -21,10 +21,8 @@ from lingvis.evaluation.run import evaluate
 from lingvis.training.loop.log import read_log
 from lingvis.training.run import train
 from studies.arguments import add_device, make_parser
-from studies.recipe_values import describe, keep_shipped, resolved, values_of
+from studies.recipe_values import describe, keep_shipped, resolved, selection, values_of
 from studies.records import RUNS, Record, agrees, append, find, origin
-
-SELECTION = "epoch of best mR on val"
 
 
 def one_run(args: argparse.Namespace, seed: int, folder: Path) -> Record:
@@ -34,6 +32,7 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> Record:
     epochs = [row for row in read_log(folder) if row["kind"] == "val"]
     record = {
         "seed": seed,
+        "selection": selection(config.recipe, "" if args.validation_only else "test"),
         **describe(args.recipe, config.recipe),
         "training": config.training.model_dump(),
         "parameters": config.parameters,
@@ -115,7 +114,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     "row": row,
                     "dataset": args.dataset.resolve().name,
                     "dataset_sha256": dataset_sha256,
-                    "selection": SELECTION if args.validation_only else f"{SELECTION}, then test once",
                     **one_run(args, seed, folders / f"{row}-{seed}"),
                     **origin(),
                 }

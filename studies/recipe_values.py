@@ -28,6 +28,13 @@ def resolved(recipe: str, overrides: Sequence[str] = ()) -> Record:
     return values
 
 
+def selection(values: Mapping[str, Any], split: str = "") -> str:
+    """How the epoch of a run with these values was selected, and the split that was measured once after it."""
+    over = values["training"]["selection_epochs"]
+    epoch = "epoch of best mR on val" if over == 1 else f"epoch of best mean mR on val over {over} epochs"
+    return f"{epoch}, then {split} once" if split else epoch
+
+
 def describe(recipe: str, values: Mapping[str, Any]) -> Record:
     """The fields of a record for a run with these values.
 

@@ -82,7 +82,6 @@ def measure(args: argparse.Namespace, way: str, seed: int, scratch: Path) -> Rec
         "images": args.images,
         "dataset": args.dataset.resolve().name,
         "dataset_sha256": Dataset.open(args.dataset).fingerprint,
-        "selection": "epoch of best mR on val, then test once",
         "measure": "test mR, mean over languages",
         **run,
         **origin(),

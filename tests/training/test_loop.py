@@ -14,7 +14,7 @@ from torch import nn
 
 from lingvis.evaluation.result import LanguageScores, Report
 from lingvis.training.loop import fit as loop
-from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
+from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint, save_checkpoint
 from lingvis.training.loop.fit import TrainingPlan, copy_weights, fit
 from lingvis.training.loop.log import read_log
 from lingvis.training.loop.record import TrainingInterrupt
@@ -67,6 +67,7 @@ def train(
     epochs: int = 3,
     patience: int = 0,
     clip: float = 0.0,
+    selection_epochs: int = 1,
     seed: int = 7,
     state: TrainingState | None = None,
     validate: Callable[[], Validation] | None = None,
@@ -78,7 +79,14 @@ def train(
         sampler=Ones(),
         optimizer=optimizer or torch.optim.SGD(task.parameters(), lr=1.0),
         schedule=lambda step, epoch: 1.0 + epoch,
-        plan=TrainingPlan(epochs=epochs, patience=patience, clip=clip, seed=seed, checkpoint_seconds=1e9),
+        plan=TrainingPlan(
+            epochs=epochs,
+            patience=patience,
+            clip=clip,
+            selection_epochs=selection_epochs,
+            seed=seed,
+            checkpoint_seconds=1e9,
+        ),
         state=state or TrainingState(),
         validate=validate,
         folder=folder,
@@ -110,6 +118,29 @@ def test_the_best_weights_are_those_of_the_best_validation() -> None:
     assert (state.best_score, state.best_epoch) == (3.0, 2)
     assert float(state.best["weight"]) == -6.0 and task.value == -12.0
     assert modes == [False] * 3 and task.modes == [True] * 6
+
+
+# Means of three: 1, 5, 4, 5.7, 5, 7; of two: 1, 5, 5.5, 4, 6.5, 7.5.
+@pytest.mark.parametrize(("over", "best", "score"), [(1, 2, 9.0), (2, 6, 7.5), (3, 6, 7.0)])
+def test_the_mean_of_the_last_validations_selects(over: int, best: int, score: float, tmp_path: Path) -> None:
+    validations = [1.0, 9.0, 2.0, 6.0, 7.0, 8.0]
+    left = iter(validations)
+    task = Counted()
+    state = train(task, epochs=6, selection_epochs=over, validate=lambda: Validation(next(left)))
+    assert (state.best_epoch, state.best_score) == (best, pytest.approx(score))
+    assert float(state.best["weight"]) == -best * (best + 1)  # two steps per epoch at the rate of the epoch
+    assert state.scores == validations[-over:]
+    # A resumed run knows the validations before it.
+    first, again = Counted(), Counted()
+    left = iter(validations)
+    begun = train(first, epochs=5, selection_epochs=over, validate=lambda: Validation(next(left)))
+    optimizer = torch.optim.SGD(first.parameters(), lr=1.0)
+    save_checkpoint(tmp_path, begun, first, optimizer)
+    stored = load_checkpoint(tmp_path, "", again, optimizer)
+    resumed = train(
+        again, epochs=6, selection_epochs=over, state=stored, validate=lambda: Validation(next(left))
+    )
+    assert (resumed.best_epoch, resumed.best_score) == (state.best_epoch, state.best_score)
 
 
 def test_the_start_stays_the_best_where_nothing_is_better() -> None:

@@ -44,6 +44,16 @@ ALONE = [
 ]
 
 
+def test_a_model_selected_by_a_mean_reports_its_own_validation(toy_dataset: Path, tmp_path: Path) -> None:
+    options = [*SMALL, *OWN["vsepp"], "training.epochs=4", "training.selection_epochs=3", "optimizer.lr=0.02"]
+    found = train("vsepp", toy_dataset, tmp_path / "run", overrides=options).config.training
+    scores = [row["mR"] for row in read_log(tmp_path / "run") if row["kind"] == "val"]
+    means = [np.mean(scores[max(0, end - 3) : end]) for end in range(1, 5)]
+    assert found.best_epoch == 1 + int(np.argmax(means))
+    assert found.validation_mR == pytest.approx(scores[found.best_epoch - 1])
+    assert found.validation_mR != pytest.approx(max(means))
+
+
 @pytest.mark.parametrize("recipe", ALONE)
 def test_every_recipe_trains_saves_and_loads(
     recipe: str, rich_dataset: Path, tiny_bert: Path, tmp_path: Path

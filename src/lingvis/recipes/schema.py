@@ -153,6 +153,8 @@ class TrainingSection(_Section):
     """Which captions form a batch."""
     average: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Decay per step of the moving average of the weights, which is validated and kept; 0 = the weights themselves."""
+    selection_epochs: Annotated[int, Field(gt=0)] = 1
+    """Number of last epochs whose mean validation selects the epoch to keep; 1 = the validation of each epoch alone."""
     clip: Annotated[float, Field(ge=0)]
     """Largest norm of the gradient; 0 = no limit."""
     precision: Literal["auto", "float32", "tf32", "bfloat16"]

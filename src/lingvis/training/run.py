@@ -127,7 +127,7 @@ def _train(
     run.embedder.model.eval()
     whole = run.embedder.dim
     run.embedder.model.similarity.finish(lambda: torch.from_numpy(stored.encode(pictures)).to(device))
-    if run.embedder.dim != whole:
+    if run.embedder.dim != whole or plan.selection_epochs > 1:
         state.best_score = validate().score
     trained = sum(parameter.numel() for parameter in run.task.trained.values() if parameter.requires_grad)
     config = _finish(folder, recipe, opened, run.embedder, state, trained=trained)

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Sequence
 
 from studies.records import Record
-from studies.tables.markdown import table
+from studies.tables.markdown import spread, table
 from studies.tables.results.language_scores import LANGUAGES, STUDY, TESTED, runs_of, scores
-from studies.tables.results.languages import MISSING, cells, mean
+from studies.tables.results.languages import MISSING, cells
 from studies.tables.results.records import Results
 
 # Label of a row and its record.
@@ -47,9 +47,9 @@ def liwe_sizes(results: Results) -> str:
             rows.append([label, MISSING, *[""] * (len(columns) + 2)])
             continue
         tests = [run["test"]["languages"]["en"] for run in runs]
-        recalls = [mean([test[side][key] for test in tests]) for side, key in columns]
+        recalls = [spread([test[side][key] for test in tests]) for side, key in columns]
         fewer = "" if rival is None else f"{rival / values:.1f}"
-        rows.append([label, *recalls, mean([test["mR"] for test in tests]), f"{values / 1e6:.2f}", fewer])
+        rows.append([label, *recalls, spread([test["mR"] for test in tests]), f"{values / 1e6:.2f}", fewer])
     head = ["words", *(f"{side} {key}" for side, key in columns), "mR", "word values, M", "times fewer"]
     return table(head, rows)
 

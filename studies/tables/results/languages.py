@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,7 +74,7 @@ def languages_summary(results: Results) -> str:
         if row is None:
             rows.append([label, MISSING, *[""] * (len(head) - 2)])
         else:
-            by_lang = [mean(row.test.get(lang)) for lang in TESTED]
+            by_lang = [_optional(row.test.get(lang)) for lang in TESTED]
             size = millions(row.sizes["training"]) if row.complete else ""
             rows.append([label, *by_lang, _optional(row.average(TESTED)), size])
     shipped = results.find("precision", SHIPPED)
@@ -91,7 +90,7 @@ def cells(row: LanguageScores | None, width: int) -> list[str]:
     if row is None:
         return [MISSING, *[""] * (width - 1)]
     means = [_optional(row.average(languages)) for languages in (HUMAN, TESTED)]
-    by_lang = {lang: mean(row.best(lang)) for lang in LANGUAGES}
+    by_lang = {lang: _optional(row.best(lang)) for lang in LANGUAGES}
     numbers = [*(by_lang[lang] for lang in TESTED), *means, *(by_lang[lang] for lang in ON_VAL)]
     costs = [*(millions(row.sizes[name]) for name in SIZES), f"{row.minutes:.1f}"]
     return [*numbers, *(costs if row.complete else [""] * len(costs)), row.seeds]
@@ -117,11 +116,6 @@ def _reports(record: dict[str, Any]) -> list[tuple[str, Any | None]]:
 
 def _of(report: dict[str, Any] | None, lang: str) -> str:
     return f"{report['languages'][lang]['mR']:.1f}" if report and lang in report["languages"] else ""
-
-
-def mean(values: Sequence[float] | None) -> str:
-    """The mean with one decimal, empty without values."""
-    return "" if values is None else f"{statistics.mean(values):.1f}"
 
 
 def _optional(values: Sequence[float] | None) -> str:

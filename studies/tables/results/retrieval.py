@@ -47,9 +47,9 @@ def retrieval(results: Results) -> str:
         if not runs:
             continue
         tests = [run["test"]["languages"]["en"] for run in runs]
-        recalls = [f"{statistics.mean([test[side][key] for test in tests]):.1f}" for side, key in RECALLS]
+        recalls = [spread([test[side][key] for test in tests]) for side, key in RECALLS]
         size = f"{millions(runs[0]['parameters']['total'])} M"
-        rows.append([f"`{name}`", *recalls, spread([test["rsum"] for test in tests]), size])
+        rows.append([f"`{name}`", *recalls, spread([test["rsum"] for test in tests]), str(len(runs)), size])
     both = results.get(FLICKR, "ensemble-region-grid")
     english = both["languages"]["en"]
     recalls = [f"{english[side][key]:.1f}" for side, key in RECALLS]
@@ -58,10 +58,11 @@ def retrieval(results: Results) -> str:
             "region + grid, seed 0",
             *recalls,
             f"{english['rsum']:.1f}",
+            "1",
             f"{millions(both['parameters']['total'])} M",
         ]
     )
-    head = ["recipe", *(f"{side} {key}" for side, key in RECALLS), "rsum", "parameters"]
+    head = ["recipe", *(f"{side} {key}" for side, key in RECALLS), "rsum", "seeds", "parameters"]
     return table(head, rows)
 
 

@@ -29,8 +29,8 @@ class TrainingState:
     """Progress of a training: `batch` batches of epoch `epoch` are done.
 
     identity: of the recipe and the data; only the same identity can resume a checkpoint. seconds: of training so far,
-    in a recorded run. best: weights of the best model on validation, after epoch `best_epoch`. average: the moving
-    average of the weights, if there is one.
+    in a recorded run. scores: of the last validations, whose mean selects. best: weights of the best model on validation,
+    after epoch `best_epoch`. average: the moving average of the weights, if there is one.
     """
 
     identity: str = ""
@@ -38,6 +38,7 @@ class TrainingState:
     epoch: int = 0
     batch: int = 0
     seconds: float = 0.0
+    scores: list[float] = field(default_factory=list)
     best_score: float = float("-inf")
     best_epoch: int = -1
     best: dict[str, Tensor] = field(default_factory=dict)

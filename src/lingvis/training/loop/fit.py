@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,14 +28,16 @@ class TrainingPlan:
     """How long to train, and when to stop.
 
     patience: stop after this number of epochs without a better validation; 0: never. clip: largest norm of the
-    gradient; 0: not clipped. average: decay of the moving average of the weights; 0: none. seed: of the batches.
-    checkpoint_seconds: time between two checkpoints.
+    gradient; 0: not clipped. average: decay of the moving average of the weights; 0: none. selection_epochs: number of
+    last epochs whose mean validation selects the epoch. seed: of the batches. checkpoint_seconds: time between two
+    checkpoints.
     """
 
     epochs: int
     patience: int = 0
     clip: float = 0.0
     average: float = 0.0
+    selection_epochs: int = 1
     seed: int
     checkpoint_seconds: float = float("inf")
 
@@ -95,8 +98,10 @@ def fit(
             task.eval()
             with average.applied() if average is not None else contextlib.nullcontext():
                 validation = validate()
-                if validation.score > state.best_score:
-                    state.best_score = validation.score
+                state.scores = [*state.scores, validation.score][-plan.selection_epochs :]
+                score = statistics.fmean(state.scores)
+                if score > state.best_score:
+                    state.best_score = score
                     state.best_epoch = state.epoch
                     state.best = copy_weights(task.model)
             if record is not None:
