@@ -14,6 +14,7 @@ class Study(NamedTuple):
 
 STUDIES = {
     "recipe": Study("train a recipe with several seeds, select on val, test once", "studies.recipe"),
+    "repeat": Study("train one seed several times: what differs, and from when on", "studies.repeat.run"),
     "languages": Study("train the rows of the language tables, several at once", "studies.languages.run"),
     "consistency": Study("CLC of trained models, and translated queries", "studies.languages.consistency"),
     "queries": Study("speed of encoding queries on a CPU", "studies.languages.queries"),

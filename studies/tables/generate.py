@@ -18,6 +18,7 @@ from studies.arguments import make_parser
 from studies.pooling.report import pooling_table
 from studies.pretrained.report import precision_table, without_torch_table
 from studies.relevance.report import confidence_table, language_table, reported_sentences
+from studies.repeat.report import repeat_table
 from studies.retrieval_tables.methods import TABLES
 from studies.tables.reference.api import python_reference
 from studies.tables.reference.command_help import command_page
@@ -62,6 +63,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "dictionary-coverage": dictionaries.dictionary_coverage,
     "retrieval": retrieval.retrieval,
     **{f"retrieval-table-{number}": retrieval.supplement(number) for number in TABLES},
+    "repeat": lambda results: repeat_table(results.where("repeat")),
     "gpo-start": retrieval.gpo_start,
     "ingredients": retrieval.ingredients,
     "trained-backbone": retrieval.trained_backbone,

@@ -1,0 +1,1 @@
+"""One seed trained several times."""
