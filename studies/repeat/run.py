@@ -53,7 +53,7 @@ class Repetition:
     device: str | None
 
     def conditions(self) -> Record:
-        """What a finished training must agree with to be this one."""
+        """The fields that a finished training must agree with to be this one."""
         return {
             "values": resolved(self.recipe, self.overrides),
             "dataset_sha256": Dataset.open(self.dataset).fingerprint,
@@ -90,7 +90,7 @@ class Repetition:
 
 
 def compare(runs: Sequence[Record]) -> Record:
-    """What differs between trainings that should be equal.
+    """Return the differences between trainings that should be equal.
 
     first_difference: the first step, from 1, whose losses differ; None: none. loss_difference: by step, the largest
     difference of two losses, relative to the larger. unordered: operations without a deterministic algorithm.

@@ -95,7 +95,7 @@ def test_a_row_of_several_seeds(tmp_path: Path) -> None:
     assert row["A"] == f"{statistics.mean(a):.1f} ± {statistics.stdev(a):.1f}"
     assert row["HA"] == f"{statistics.mean(ha):.1f} ± {statistics.stdev(ha):.1f}"
     assert row["de"] == "33.0 ± 1.4"
-    assert row["ug *"] == "46.0", "on val, one above the scores"
+    assert row["ug *"] == "46.0 ± 1.4", "on val, one above the scores"
     assert (row["trained, M"], row["at test, M"], row["minutes"], row["seeds"]) == ("10.0", "7.0", "2.5", "2")
 
 
