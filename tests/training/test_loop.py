@@ -127,7 +127,8 @@ def test_the_mean_of_the_last_validations_selects(over: int, best: int, score: f
     left = iter(validations)
     task = Counted()
     state = train(task, epochs=6, selection_epochs=over, validate=lambda: Validation(next(left)))
-    assert (state.best_epoch, state.best_score) == (best, pytest.approx(score))
+    assert state.best_epoch == best
+    assert state.best_score == pytest.approx(score)
     assert float(state.best["weight"]) == -best * (best + 1)  # two steps per epoch at the rate of the epoch
     assert state.scores == validations[-over:]
     # A resumed run knows the validations before it.
