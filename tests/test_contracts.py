@@ -19,7 +19,7 @@ from lingvis.pooling import POOLERS, Pooler
 from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.similarity import SIMILARITIES, Similarity
-from lingvis.terms import TERMS, ClassStep, Origin, Rereading, Step, Views
+from lingvis.terms import TERMS, ClassStep, Origin, Rereading, Step, Views, WordAnchor
 from lingvis.terms.class_names import ClassTerm
 from lingvis.text.augment import TEXT_AUGMENTS, TextAugment
 from lingvis.text.bank import TokenBank
@@ -30,7 +30,7 @@ from lingvis.text.translators import TRANSLATORS
 from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.latent import Assignment
 from lingvis.training.sampling import SAMPLERS, SentenceTable
-from lingvis.types import Tokens
+from lingvis.types import Clock, Tokens
 
 from .terms.steps import make_step
 
@@ -194,6 +194,19 @@ def test_objectives_reward_right_pairs_and_pass_over_what_takes_no_part(name: st
     assert gradient[3].abs().sum() == 0
 
 
+@names(OBJECTIVES)
+def test_matrices_with_leading_dimensions_give_a_number_each(name: str) -> None:
+    objective = OBJECTIVES.get(name)(**OBJECTIVE_OPTIONS.get(name, {}))
+    generator = torch.Generator().manual_seed(0)
+    scores, fate = torch.rand(2, 3, 4, 6, generator=generator), torch.rand(2, 3, 4, 6, generator=generator)
+    positives, scores = fate < 0.3, scores.masked_fill(fate > 0.8, -torch.inf)
+    clock = Clock(step=200)
+    values = objective(scores, positives, clock)
+    assert values.shape == (2, 3)
+    for a, b in np.ndindex(2, 3):
+        torch.testing.assert_close(values[a, b], objective(scores[a, b], positives[a, b], clock))
+
+
 def make_whole_step() -> tuple[Step, list[Tensor]]:
     """Two pictures with a human caption in two languages each, and two with pseudo captions and teachers' scores."""
     torch.manual_seed(0)
@@ -243,6 +256,7 @@ def make_hidden_step() -> tuple[Step, list[Tensor]]:
     return step, leaves
 
 
+WORD_TABLE: Tensor = nn.Parameter(torch.ones(5, 2))
 TERM_OPTIONS: dict[str, dict[str, Any]] = {
     "matching": {"objective": TopTriplet(margin=5.0, hardest=2)},
     "pairs": {"objective": TopTriplet(margin=5.0, hardest=2), "on": "sentence", "languages": "different"},
@@ -251,6 +265,7 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
     "distillation": {"temperature": 0.1},
     "class_names": {"objective": TopTriplet(margin=5.0, hardest=2)},
     "class_scores": {"temperature": 2.0},
+    "word_anchor": {"word_table": lambda: WORD_TABLE},
     "teacher_matching": {"objective": TopTriplet(margin=5.0, hardest=2)},
     "domains": {
         "dim": 3,
@@ -265,7 +280,10 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
 @names(TERMS)
 def test_terms_are_a_number_that_the_model_learns_from(name: str) -> None:
     term = TERMS.get(name)(**TERM_OPTIONS.get(name, {}))
-    if isinstance(term, ClassTerm):
+    if isinstance(term, WordAnchor):
+        step, leaves = make_whole_step()[0], [WORD_TABLE]
+        term.start.zero_()
+    elif isinstance(term, ClassTerm):
         step, leaves = make_class_step()
     else:
         step, leaves = make_hidden_step() if term.rereads else make_whole_step()

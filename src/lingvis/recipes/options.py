@@ -27,6 +27,7 @@ PROVIDED = (
     "batch_size",
     "objective",
     "word_dim",
+    "word_table",
     "total_steps",
     "start_run",
 )

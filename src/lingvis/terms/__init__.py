@@ -12,6 +12,8 @@ from lingvis.terms.language_adversary import LanguageAdversary
 from lingvis.terms.masked_cross_language import MaskedCrossLanguage, hide_words
 from lingvis.terms.matching import Matching
 from lingvis.terms.sentence_pairs import SentencePairs
+from lingvis.terms.weight import TermWeight
+from lingvis.terms.word_anchor import WordAnchor
 
 __all__ = [
     "TERMS",
@@ -31,7 +33,9 @@ __all__ = [
     "TeacherDistance",
     "TeacherMatching",
     "Term",
+    "TermWeight",
     "Views",
+    "WordAnchor",
     "hide_words",
 ]
 
