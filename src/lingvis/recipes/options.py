@@ -28,6 +28,7 @@ PROVIDED = (
     "objective",
     "word_dim",
     "total_steps",
+    "picture_count",
     "start_run",
 )
 

@@ -12,7 +12,7 @@ from lingvis.training.sampling import SAMPLERS, Sampler, SentenceTable
 
 
 def build_terms(
-    recipe: Recipe, model: DualEncoder, *, languages: int, total_steps: int
+    recipe: Recipe, model: DualEncoder, *, languages: int, pictures: int, total_steps: int
 ) -> dict[str, tuple[float, Term]]:
     """The terms of the loss with their weights, by name."""
     built = {}
@@ -26,6 +26,7 @@ def build_terms(
             word_dim=model.text.words.dim,
             dim=model.similarity.output_dim(model.text.head.dim),
             language_count=languages,
+            picture_count=pictures,
             total_steps=total_steps,
         )
         built[name] = (part.weight, term)
