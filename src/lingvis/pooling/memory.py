@@ -15,7 +15,7 @@ from lingvis.types import Tokens
 class MemoryAttention(Pooler):
     """[batch, length, dim] -> [batch, (1 + steps) * dim]: the mean, then one weighted mean per step, each of unit length.
 
-    Nam et al. 2017, section 3.3 (m-DAN): in step k the weight of vector i is softmax over i of
+    Nam et al. 2017 (m-DAN): in step k the weight of vector i is softmax over i of
     w_k^T (tanh(W_k v_i) * tanh(M_k memory)), with W_k, M_k [hidden, dim]; memory is the sum of the results before.
     project: each result, also the mean, passes tanh(P_k x + b_k), as pictures do in the paper and sentences do not.
 

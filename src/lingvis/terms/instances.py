@@ -21,7 +21,7 @@ from lingvis.terms.base import TERMS, Origin, Step, Term
 class Instances(Term):
     """Cross entropy of a classifier over all training pictures, mean over pictures plus mean over human captions.
 
-    Zheng et al. 2020, Eq. 3 to 6, the instance loss: softmax(W x / temperature) with one W [pictures, dim] for both
+    The instance loss of Zheng et al. 2020: softmax(W x / temperature) with one W [pictures, dim] for both
     sides, so that a picture and its sentences are drawn to the same row. There x is the vector before it is given unit
     length; here it has unit length, and the temperature takes the place of its length.
     """

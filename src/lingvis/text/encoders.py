@@ -98,7 +98,7 @@ class Convolutions(TextEncoder):
     """A linear layer, then `blocks` residual blocks: [B, L, input_dim] -> [B, L, dim], zeros at padded positions.
 
     Each block compares a word with its neighbour on either side, so that a vector depends on `blocks` words before
-    and after it. Zheng et al. 2020, section 3.2, have 16 blocks that shorten the sentence on the way; here it keeps its
+    and after it. Zheng et al. 2020 have 16 blocks that shorten the sentence on the way; here it keeps its
     length. dropout: of the word vectors.
     """
 
