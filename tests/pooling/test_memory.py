@@ -50,7 +50,7 @@ def steps_by_loops(pooling: MemoryAttention, vectors: list[Tensor]) -> list[Tens
         for vector in vectors:
             local = torch.tanh(weight(pooling.local, step) @ vector)
             context = torch.tanh(weight(pooling.context, step) @ memory)
-            scores.append(float((weight(pooling.score, step)[0] * local * context).sum()))
+            scores.append((weight(pooling.score, step)[0] * local * context).sum().item())
         total = sum(map(math.exp, scores))
         attended = torch.zeros(DIM, dtype=torch.float64)
         for score, vector in zip(scores, vectors, strict=True):
@@ -80,9 +80,21 @@ def test_the_cosine_of_pooled_vectors_is_the_mean_over_steps() -> None:
     torch.testing.assert_close(cosine, sum(steps[1:], start=steps[0]) / len(steps))
 
 
-def test_what_is_masked_never_counts_and_the_gradient_is_right() -> None:
+def test_masked_vectors_and_the_order_never_count() -> None:
     pooling, tokens = made(project=True), sets()
-    other = tokens.values.masked_fill(~tokens.mask.unsqueeze(-1), float("nan"))
-    torch.testing.assert_close(pooling(Tokens(other, tokens.mask)), pooling(tokens))
-    some = tokens.values[:2, :3].clone().requires_grad_()
+    other = tokens.values.masked_fill(~tokens.mask.unsqueeze(-1), float("nan")).requires_grad_()
+    found = pooling(Tokens(other, tokens.mask))
+    torch.testing.assert_close(found, pooling(tokens))
+    (gradient,) = torch.autograd.grad(found[:, 0].sum(), other)
+    assert (gradient[~tokens.mask] == 0).all() and torch.isfinite(gradient).all()
+    order = torch.randperm(6)
+    torch.testing.assert_close(pooling(Tokens(tokens.values[:, order], tokens.mask[:, order])), found)
+
+
+def test_number_types_stay_and_the_gradient_is_right() -> None:
+    tokens = sets()
+    half = made(project=True).float()(Tokens(tokens.values.bfloat16(), tokens.mask))
+    assert half.dtype == torch.bfloat16
+    torch.testing.assert_close(half.double(), made(project=True)(tokens), atol=0.03, rtol=0)
+    pooling, some = made(project=True), tokens.values[:2, :3].clone().requires_grad_()
     assert torch.autograd.gradcheck(lambda values: pooling(Tokens(values, tokens.mask[:2, :3])), (some,))

@@ -36,7 +36,8 @@ class MemoryAttention(Pooler):
         return (1 + self.steps) * input_dim
 
     def forward(self, tokens: Tokens) -> Tensor:
-        values = tokens.values.masked_fill(~tokens.mask.unsqueeze(-1), 0.0)
+        # In the number type of the layers, zero at masked positions, so that NaN there reaches no gradient.
+        values = tokens.values.to(next(self.parameters()).dtype).masked_fill(~tokens.mask.unsqueeze(-1), 0.0)
         memory = self._project(0, values.sum(dim=1) / tokens.lengths.unsqueeze(1).to(values.dtype))
         results = [memory]
         for step in range(self.steps):
@@ -44,7 +45,8 @@ class MemoryAttention(Pooler):
             result = self._project(1 + step, (weights.unsqueeze(1) @ values).squeeze(1))
             memory = memory + result
             results.append(result)
-        return torch.cat([F.normalize(result, dim=-1) for result in results], dim=-1)
+        pooled = torch.cat([F.normalize(result, dim=-1) for result in results], dim=-1)
+        return pooled.to(tokens.values.dtype)
 
     def _weights(self, step: int, values: Tensor, mask: Tensor, memory: Tensor) -> Tensor:
         """The weight of each vector in a step, [batch, length]; 0 at masked positions."""
