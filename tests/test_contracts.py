@@ -46,13 +46,17 @@ IMAGE_OPTIONS: dict[str, dict[str, Any]] = {
 TEXT_OPTIONS: dict[str, dict[str, Any]] = {
     "gru": {"bidirectional": True},
     "gru_per_language": {"bidirectional": True, "language_count": 2},
+    "convolutions": {"hidden": 2, "blocks": 2},
 }
 OBJECTIVE_OPTIONS: dict[str, dict[str, Any]] = {
     "ranking": {"margin": 0.2, "schedule": "hardest"},
     "top_triplet": {"margin": 0.05, "hardest": 10},
     "contrastive": {"temperature": 0.07},
 }
-POOLING_OPTIONS: dict[str, dict[str, Any]] = {"attention": {"dim": 4, "heads": 3, "hidden": 2}}
+POOLING_OPTIONS: dict[str, dict[str, Any]] = {
+    "attention": {"dim": 4, "heads": 3, "hidden": 2},
+    "memory": {"dim": 4, "steps": 2, "hidden": 2, "project": True},
+}
 HEAD_OPTIONS: dict[str, dict[str, Any]] = {
     "none": {"input_dim": 3},
     "linear": SIZES,
@@ -150,7 +154,7 @@ def test_poolers_give_one_vector_per_row(name: str) -> None:
     pooler = POOLERS.get(name)(**POOLING_OPTIONS.get(name, {}))
     pooled = pooler(some_tokens())
     assert pooled.shape == (2, pooler.output_dim(4))
-    assert pooler.output_dim(4) == (12 if name == "attention" else 4)
+    assert pooler.output_dim(4) == (12 if name in POOLING_OPTIONS else 4)
 
 
 @names(TEXT_HEADS)
@@ -267,6 +271,7 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
     "class_scores": {"temperature": 2.0},
     "word_anchor": {"word_table": lambda: WORD_TABLE},
     "teacher_matching": {"objective": TopTriplet(margin=5.0, hardest=2)},
+    "instances": {"dim": 3, "picture_count": 4},
     "domains": {
         "dim": 3,
         "total_steps": 10,

@@ -29,6 +29,7 @@ PROVIDED = (
     "word_dim",
     "word_table",
     "total_steps",
+    "picture_count",
     "start_run",
 )
 

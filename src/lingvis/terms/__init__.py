@@ -8,6 +8,7 @@ from lingvis.terms.class_names import ClassNames, ClassScores
 from lingvis.terms.distillation import Distillation
 from lingvis.terms.domain_adversaries import DomainAdversaries
 from lingvis.terms.imitation import TeacherDistance, TeacherMatching
+from lingvis.terms.instances import Instances
 from lingvis.terms.language_adversary import LanguageAdversary
 from lingvis.terms.masked_cross_language import MaskedCrossLanguage, hide_words
 from lingvis.terms.matching import Matching
@@ -23,6 +24,7 @@ __all__ = [
     "Columns",
     "Distillation",
     "DomainAdversaries",
+    "Instances",
     "LanguageAdversary",
     "MaskedCrossLanguage",
     "Matching",

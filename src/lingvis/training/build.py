@@ -12,7 +12,7 @@ from lingvis.training.sampling import SAMPLERS, Sampler, SentenceTable
 
 
 def build_terms(
-    recipe: Recipe, model: DualEncoder, *, languages: int, total_steps: int
+    recipe: Recipe, model: DualEncoder, *, languages: int, pictures: int, total_steps: int
 ) -> dict[str, tuple[TermWeight, Term]]:
     """The terms of the loss with their weights, by name."""
     words = model.text.words
@@ -28,6 +28,7 @@ def build_terms(
             word_table=lambda: words.trained_vectors,
             dim=model.similarity.output_dim(model.text.head.dim),
             language_count=languages,
+            picture_count=pictures,
             total_steps=total_steps,
         )
         built[name] = (TermWeight(part.weight, (part.rises[0], part.rises[1]) if part.rises else None), term)

@@ -113,6 +113,7 @@ def prepare(
         recipe,
         model,
         languages=len(languages),
+        pictures=len(sentences.images),
         total_steps=recipe.training.epochs * sampler.batch_count(),
     )
     task = RetrievalTask(
