@@ -27,6 +27,10 @@ STUDIES = {
     "distilled-text": Study("a student that gives a model more languages", "studies.distilled_text"),
     "start": Study("recipes for a few hundred pictures on a CPU", "studies.start"),
     "sparse": Study("recall against the number of annotated pairs (A3VSE)", "studies.sparse.run"),
+    "sparse-trials": Study("forms of A3VSE on val, before the grid", "studies.sparse.trials"),
+    "sparse-vocabulary": Study(
+        "words that pseudo and human captions share (A3VSE)", "studies.sparse.vocabulary"
+    ),
     "suggest": Study("suggested pictures to annotate against random ones", "studies.sparse.suggest"),
     "ideal-regions": Study("the regions an ideal detector would report", "studies.sparse.ideal_regions"),
     "pooling": Study(

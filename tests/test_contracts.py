@@ -19,7 +19,7 @@ from lingvis.pooling import POOLERS, Pooler
 from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.similarity import SIMILARITIES, Similarity
-from lingvis.terms import TERMS, ClassStep, Origin, Rereading, Step, Views
+from lingvis.terms import TERMS, ClassStep, Origin, Rereading, Step, Views, WordAnchor
 from lingvis.terms.class_names import ClassTerm
 from lingvis.text.augment import TEXT_AUGMENTS, TextAugment
 from lingvis.text.bank import TokenBank
@@ -30,7 +30,7 @@ from lingvis.text.translators import TRANSLATORS
 from lingvis.text.words.base import WORDS, WordPart
 from lingvis.text.words.latent import Assignment
 from lingvis.training.sampling import SAMPLERS, SentenceTable
-from lingvis.types import Tokens
+from lingvis.types import Clock, Tokens
 
 from .terms.steps import make_step
 
@@ -46,13 +46,17 @@ IMAGE_OPTIONS: dict[str, dict[str, Any]] = {
 TEXT_OPTIONS: dict[str, dict[str, Any]] = {
     "gru": {"bidirectional": True},
     "gru_per_language": {"bidirectional": True, "language_count": 2},
+    "convolutions": {"hidden": 2, "blocks": 2},
 }
 OBJECTIVE_OPTIONS: dict[str, dict[str, Any]] = {
     "ranking": {"margin": 0.2, "schedule": "hardest"},
     "top_triplet": {"margin": 0.05, "hardest": 10},
     "contrastive": {"temperature": 0.07},
 }
-POOLING_OPTIONS: dict[str, dict[str, Any]] = {"attention": {"dim": 4, "heads": 3, "hidden": 2}}
+POOLING_OPTIONS: dict[str, dict[str, Any]] = {
+    "attention": {"dim": 4, "heads": 3, "hidden": 2},
+    "memory": {"dim": 4, "steps": 2, "hidden": 2, "project": True},
+}
 HEAD_OPTIONS: dict[str, dict[str, Any]] = {
     "none": {"input_dim": 3},
     "linear": SIZES,
@@ -150,7 +154,7 @@ def test_poolers_give_one_vector_per_row(name: str) -> None:
     pooler = POOLERS.get(name)(**POOLING_OPTIONS.get(name, {}))
     pooled = pooler(some_tokens())
     assert pooled.shape == (2, pooler.output_dim(4))
-    assert pooler.output_dim(4) == (12 if name == "attention" else 4)
+    assert pooler.output_dim(4) == (12 if name in POOLING_OPTIONS else 4)
 
 
 @names(TEXT_HEADS)
@@ -192,6 +196,19 @@ def test_objectives_reward_right_pairs_and_pass_over_what_takes_no_part(name: st
     assert torch.isfinite(gradient).all()
     assert gradient[:3].abs().sum() > 0
     assert gradient[3].abs().sum() == 0
+
+
+@names(OBJECTIVES)
+def test_matrices_with_leading_dimensions_give_a_number_each(name: str) -> None:
+    objective = OBJECTIVES.get(name)(**OBJECTIVE_OPTIONS.get(name, {}))
+    generator = torch.Generator().manual_seed(0)
+    scores, fate = torch.rand(2, 3, 4, 6, generator=generator), torch.rand(2, 3, 4, 6, generator=generator)
+    positives, scores = fate < 0.3, scores.masked_fill(fate > 0.8, -torch.inf)
+    clock = Clock(step=200)
+    values = objective(scores, positives, clock)
+    assert values.shape == (2, 3)
+    for a, b in np.ndindex(2, 3):
+        torch.testing.assert_close(values[a, b], objective(scores[a, b], positives[a, b], clock))
 
 
 def make_whole_step() -> tuple[Step, list[Tensor]]:
@@ -243,6 +260,7 @@ def make_hidden_step() -> tuple[Step, list[Tensor]]:
     return step, leaves
 
 
+WORD_TABLE: Tensor = nn.Parameter(torch.ones(5, 2))
 TERM_OPTIONS: dict[str, dict[str, Any]] = {
     "matching": {"objective": TopTriplet(margin=5.0, hardest=2)},
     "pairs": {"objective": TopTriplet(margin=5.0, hardest=2), "on": "sentence", "languages": "different"},
@@ -251,7 +269,9 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
     "distillation": {"temperature": 0.1},
     "class_names": {"objective": TopTriplet(margin=5.0, hardest=2)},
     "class_scores": {"temperature": 2.0},
+    "word_anchor": {"word_table": lambda: WORD_TABLE},
     "teacher_matching": {"objective": TopTriplet(margin=5.0, hardest=2)},
+    "instances": {"dim": 3, "picture_count": 4},
     "domains": {
         "dim": 3,
         "total_steps": 10,
@@ -265,7 +285,10 @@ TERM_OPTIONS: dict[str, dict[str, Any]] = {
 @names(TERMS)
 def test_terms_are_a_number_that_the_model_learns_from(name: str) -> None:
     term = TERMS.get(name)(**TERM_OPTIONS.get(name, {}))
-    if isinstance(term, ClassTerm):
+    if isinstance(term, WordAnchor):
+        step, leaves = make_whole_step()[0], [WORD_TABLE]
+        term.start.zero_()
+    elif isinstance(term, ClassTerm):
         step, leaves = make_class_step()
     else:
         step, leaves = make_hidden_step() if term.rereads else make_whole_step()

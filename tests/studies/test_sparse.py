@@ -24,9 +24,10 @@ from studies.__main__ import main
 from studies.recipe_values import values_of
 from studies.records import RUNS, Record, read
 from studies.sparse.cells import Annotation, SparseSetting
+from studies.sparse.grid import trained_cells
 from studies.sparse.methods import ABLATED, ABLATIONS, METHODS
 from studies.sparse.report import ablation_table, draw_curve, sparse_csv, sparse_table
-from studies.sparse.run import run_sparse_study, trained_cells
+from studies.sparse.run import run_sparse_study
 
 from ..conftest import make_rich_dataset
 
@@ -96,7 +97,7 @@ def records(folder: Path) -> dict[str, Record]:
 
 def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
     found = records(measured)
-    methods = ["a3vse", "vsepp", "vse_infinity_region", "scan_t2i", "no-attention"]
+    methods = ["a3vse", "vsepp", "vse_infinity_region", "scan_t2i", "dpc", "dan", "no-attention"]
     assert set(found) == {f"{method}-0.1x5-0" for method in methods} | {"s_g"}
     rows = list(csv.DictReader((measured / "out" / "sparse.csv").open()))
     assert len(rows) == 2 * len(found)
@@ -110,7 +111,7 @@ def test_the_command_writes_records_rows_and_a_picture(measured: Path) -> None:
     with Image.open(measured / "out" / "sparse.png") as picture:
         assert picture.width > picture.height > 500
     printed = (measured / "printed.txt").read_text()
-    for label in ("A3VSE", "VSE++", "SCAN t2i", "s_g", "without attention", "full model"):
+    for label in ("A3VSE", "VSE++", "SCAN t2i", "DPC", "DAN", "s_g", "without attention", "full model"):
         assert label in printed
     assert not any((measured / "work").iterdir())
 
@@ -144,6 +145,7 @@ def test_an_ablation_is_one_change(dataset: Path, tmp_path: Path) -> None:
         work=tmp_path,
         device="cpu",
         lang="en",
+        split="test",
         features="toy-grid",
         pairs=38,
         tags="global",
@@ -196,6 +198,9 @@ def test_a_record_is_complete_and_names_no_folder(measured: Path) -> None:
     assert (tags["tags"], tags["matching"]) == ("global", "the same words, letter by letter")
     assert (tags["different_tags"], tags["wordnet_sha256"], tags["pairs"]) == (5, "", 0)
     assert tags["result"]["mR"] > tags["result"]["chance"]
+    assert "count against the model" in tags["ties"]
+    for way in ("i2t", "t2i"):  # at random a tie is lost less often
+        assert tags["random_ties"][way]["R@1"] >= tags["result"][way]["R@1"]
 
 
 def test_nothing_is_trained_again_and_other_values_do_not_mix(
@@ -203,7 +208,7 @@ def test_nothing_is_trained_again_and_other_values_do_not_mix(
 ) -> None:
     monkeypatch.setattr(grid, "train", lambda *_, **__: pytest.fail("trained again"))
     same = {"images": [0.1], "per_image": [5]}
-    assert len(run(dataset, measured, **same)) == 5
+    assert len(run(dataset, measured, **same)) == 7
     with pytest.raises(UserError, match="was measured with other data or values; choose another --out"):
         run(dataset, measured, overrides=[*SMALL, "training.epochs=2"], **same)
     with pytest.raises(UserError, match=r"record s_g of .* was measured with other data or values"):
@@ -237,10 +242,15 @@ def test_a_failed_run_does_not_stop_the_others(dataset: Path, tmp_path: Path) ->
     assert (tmp_path / "work" / "a3vse-0.5x1-0" / "model.safetensors").exists()
 
 
-def test_with_all_annotations_there_are_no_pseudo_captions(dataset: Path, tmp_path: Path) -> None:
-    (record,) = run(dataset, tmp_path, methods=["a3vse"], images=[1.0], per_image=[0])
-    assert (record["name"], record["pairs"]) == ("a3vse-1xall-0", 38)
-    values = records(tmp_path)["a3vse-1xall-0"]["values"]
+def test_with_all_annotations_there_are_no_pseudo_captions(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (record,) = run(dataset, tmp_path, methods=["a3vse"], images=[1.0], per_image=[5])
+    assert (record["name"], record["pairs"]) == ("a3vse-1x5-0", 38)
+    monkeypatch.setattr(grid, "train", lambda *_, **__: pytest.fail("trained again"))
+    row = run(dataset, tmp_path, methods=["a3vse"], images=[1.0], per_image=[5], whole=True)
+    assert [each["name"] for each in row] == ["a3vse-1x5-0"]  # the row of all annotations
+    values = records(tmp_path)["a3vse-1x5-0"]["values"]
     assert values["pseudo"] == {"name": "none"}
     assert (values["terms"]["pseudo"]["weight"], values["terms"]["matching"]["weight"]) == (0, 1)
 
@@ -257,7 +267,7 @@ def test_an_ablation_without_pseudo_captions_needs_no_detections(dataset: Path, 
     [
         (
             {"methods": ["a4vse"]},
-            "unknown method 'a4vse'; choose among: a3vse, no-adversaries, no-attention",
+            "unknown method 'a4vse'; choose among: a3vse, dan, dpc, no-adversaries",
         ),
         ({"images": [0.0]}, "--images has 0; give shares above 0 and up to 1"),
         ({"images": [1.5]}, "--images has 1.5"),
@@ -307,7 +317,7 @@ def test_tables_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path) ->
     ]
     deviation = statistics.stdev([26.0, 29.0])
     assert sparse_table(found) == (
-        ["images", "captions each", "pairs", "A3VSE", "VSE++", "s_g"],
+        ["images", "captions each", "pairs", "A3VSE", "VSE++", "s_g, ties count against it"],
         [
             ["20%", "1", "200", "", "13.0", "8.0"],
             ["10%", "5", "500", f"27.5 ± {deviation:.1f}", "", "8.0"],
@@ -315,7 +325,9 @@ def test_tables_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path) ->
         ],
     )
     elsewhere = sparse_table([*found, made_up("no-s", 0.2, 1, 0, 3.0)])
-    assert elsewhere[0][3:] == ["A3VSE", "VSE++", "A3VSE, no s", "s_g"]
+    assert elsewhere[0][3:] == ["A3VSE", "VSE++", "A3VSE, no s", "s_g, ties count against it"]
+    told = sparse_table([found[0] | {"random_ties": {"mR": 9.04}}, found[1]])
+    assert (told[0][-1], told[1][0][-1]) == ("s_g, ties count against it (broken at random)", "8.0 (9.0)")
     assert [row[5] for row in elsewhere[1]] == ["9.0", "16.0", ""]
     head, rows = ablation_table(found)
     assert head[:4] == ["A3VSE", "t2i R@1", "t2i R@5", "t2i R@10"]

@@ -64,6 +64,22 @@ def test_matching_equals_a_naive_loop(options: dict[str, object], parts: list[li
         assert float(blind) == pytest.approx(sum(naive(torch.zeros(5, 8), columns) for columns in parts))
 
 
+def test_the_mean_over_languages_leaves_out_those_without_a_picture() -> None:
+    objective = Ranking(margin=MARGIN, schedule="all")
+    term = Matching(objective=objective, languages_apart=True, over_languages="mean")
+    batch = step()
+    expected = (naive(batch.scores, [0, 1, 2]) + naive(batch.scores, [4, 5])) / 2
+    assert float(term(batch)) == pytest.approx(expected, rel=1e-5)
+    alone = make_step(
+        batch.text_emb[:4],
+        groups=GROUPS[:4],
+        langs=LANGS[:4],
+        origin=ORIGIN[:4],
+        image_emb=batch.image_emb,
+    )
+    assert float(term(alone)) == pytest.approx(naive(batch.scores, [0, 1, 2]), rel=1e-5)
+
+
 def test_a_step_without_the_sentences_is_zero() -> None:
     human = step().of(HUMAN, ALONE)
     assert float(Matching(objective=Ranking(margin=MARGIN, schedule="all"), of="pseudo")(human)) == 0.0

@@ -59,6 +59,50 @@ def test_pairs_equal_a_naive_loop(on: Any, languages: Any) -> None:
     assert float(term(step)) == pytest.approx(naive_ranking(vectors, languages), rel=1e-5)
 
 
+def naive_pair_of_languages(vectors: Tensor, first: int, second: int) -> tuple[float, int]:
+    """Sum of hinges and number of positives between the sentences of two languages, or of one and itself."""
+    total, pairs = 0.0, 0
+    of_first = [n for n in range(10) if LANGS[n] == first]
+    of_second = [n for n in range(10) if LANGS[n] == second]
+    for a in of_first:
+        for b in of_second:
+            if GROUPS[a] != GROUPS[b] or (first == second and a >= b):
+                continue
+            pairs += 1
+            pair = F.cosine_similarity(vectors[a], vectors[b], dim=0)
+            for query, others in ((a, of_second), (b, of_first)):
+                for other in others:
+                    if GROUPS[other] != GROUPS[query]:
+                        score = F.cosine_similarity(vectors[query], vectors[other], dim=0)
+                        total += max(0.0, float(MARGIN + score - pair))
+    return total, pairs
+
+
+@pytest.mark.parametrize("languages", ["same", "different"])
+@pytest.mark.parametrize("on", ["sentence", "average"])
+def test_languages_apart_are_the_mean_over_languages_or_their_pairs(on: Any, languages: Any) -> None:
+    step = sentences(3)
+    order = torch.tensor(sorted(range(10), key=lambda n: LANGS[n]))  # as in a batch
+    term = SentencePairs(
+        objective=Ranking(margin=MARGIN, schedule="all"), on=on, languages=languages, languages_apart=True
+    )
+    vectors = step.text_emb if on == "sentence" else step.word_average
+    which = [(0, 1), (0, 2), (1, 2)] if languages == "different" else [(0, 0), (1, 1), (2, 2)]
+    values = [value for value, pairs in (naive_pair_of_languages(vectors, *each) for each in which) if pairs]
+    assert len(values) == (
+        3 if languages == "different" else 2
+    )  # no two sentences of language 2 belong together
+    expected = sum(values) / len(values)
+    assert float(term(step)) == pytest.approx(expected, rel=1e-5)
+    grouped = make_step(
+        step.text_emb[order],
+        groups=[GROUPS[n] for n in order],
+        langs=[LANGS[n] for n in order],
+        word_average=step.word_average[order],
+    )
+    assert float(term(grouped)) == pytest.approx(expected, rel=1e-5)
+
+
 def test_two_captions_of_every_picture_give_the_cross_language_batch_of_liwe() -> None:
     """Captions in two languages: the term is the objective over the one's scores against the other's."""
     generator = torch.Generator().manual_seed(0)

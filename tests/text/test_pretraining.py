@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from lingvis.errors import UserError
 from lingvis.objectives.top_triplet import TopTriplet
@@ -24,13 +27,14 @@ from lingvis.training.pretraining import (
     UniversalPretraining,
     WordPretraining,
 )
-from lingvis.types import Clock, TextBatch
+from lingvis.training.word_recall import HeldOutSentences
+from lingvis.types import Clock, TextBatch, Tokens
 
 from ..training.tables import make_table
 from .word_pretraining import pretrain_on
 
 
-def captions(langs: Sequence[str], *, each: int, pictures: int = 64) -> PretrainingData:
+def captions(out: Path, langs: Sequence[str], *, each: int, pictures: int = 64) -> PretrainingData:
     """Every picture has `each` captions per language: two words, one of which names the picture."""
     texts, groups = [], []
     for picture in range(pictures):
@@ -45,7 +49,17 @@ def captions(langs: Sequence[str], *, each: int, pictures: int = 64) -> Pretrain
     bank = TokenBank(tokenizer=tokenizer, texts=texts, langs=spoken, languages=langs, device=device)
     vectors = np.random.default_rng(0).normal(size=(tokenizer.vocabulary.size, 6)).astype(np.float32)
     table = make_table(np.array(groups), bank.langs, bank.rows.lengths, pictures)
-    return PretrainingData(bank, tokenizer.vocabulary, table, vectors, dim=5, seed=0, device=device)
+    return PretrainingData(
+        bank=bank,
+        held_out=lambda: HeldOutSentences(bank, np.array(groups)),
+        vocabulary=tokenizer.vocabulary,
+        table=table,
+        vectors=vectors,
+        dim=5,
+        seed=0,
+        device=device,
+        log=out / "pretraining.jsonl",
+    )
 
 
 def universal(of: PretrainingData) -> UniversalWords:
@@ -57,7 +71,9 @@ def latent(*, among: int = 3) -> LatentPretraining:
     return LatentPretraining(tokens=9, explore=0.2, among=among, epochs=2, lr=1e-3)
 
 
-def test_batches_have_pairs_of_one_language_and_across(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_have_pairs_of_one_language_and_across(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     seen: list[tuple[TextBatch, torch.Tensor]] = []
     loss = WordPretraining.loss
 
@@ -66,7 +82,7 @@ def test_batches_have_pairs_of_one_language_and_across(monkeypatch: pytest.Monke
         return loss(task, rows, clock)
 
     monkeypatch.setattr(WordPretraining, "loss", look)
-    given = captions(["en", "de", "fr"], each=3)
+    given = captions(tmp_path, ["en", "de", "fr"], each=3)
     UniversalPretraining(epochs=2, lr=0.1).warm_up(universal(given), given)
     assert len(seen) == 4
     for batch, groups in seen:
@@ -77,8 +93,8 @@ def test_batches_have_pairs_of_one_language_and_across(monkeypatch: pytest.Monke
         assert len({group for group, _ in counts}) == 32
 
 
-def test_one_language_is_enough_when_pictures_have_two_captions() -> None:
-    given = captions(["en"], each=2)
+def test_one_language_is_enough_when_pictures_have_two_captions(tmp_path: Path) -> None:
+    given = captions(tmp_path, ["en"], each=2)
     words = universal(given)
     UniversalPretraining(epochs=1, lr=0.1).warm_up(words, given)
     learnt, start = words.state_dict(), universal(given).state_dict()
@@ -87,25 +103,65 @@ def test_one_language_is_enough_when_pictures_have_two_captions() -> None:
     assert torch.equal(learnt["space.vectors"], start["space.vectors"])
 
 
-def test_without_a_pair_there_is_nothing_to_learn() -> None:
-    given = captions(["en"], each=1)
+def test_without_a_pair_there_is_nothing_to_learn(tmp_path: Path) -> None:
+    given = captions(tmp_path, ["en"], each=1)
     with pytest.raises(UserError, match=r"every picture has only one; give more captions, or more languages"):
         UniversalPretraining(epochs=1, lr=0.1).warm_up(universal(given), given)
     with pytest.raises(UserError, match="every picture has only one"):
         latent().assign(given)
 
 
-def test_the_number_of_used_tokens_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    found = latent().assign(captions(["en", "de"], each=2, pictures=20))
+class Shuffled(nn.Module):
+    """A word part whose vectors of sentence n are a given row: words are numbered by their picture."""
+
+    def __init__(self, emb: torch.Tensor) -> None:
+        super().__init__()
+        self.emb = emb
+
+    def forward(self, batch: TextBatch) -> Tokens:
+        # The third token is the second word, "a"; the first word names the picture and language.
+        return Tokens(self.emb[batch.ids[:, 1:2]], torch.ones(len(batch.ids), 1, dtype=torch.bool))
+
+
+def test_recall_across_languages_equals_a_naive_loop(tmp_path: Path) -> None:
+    given = captions(tmp_path, ["en", "de", "fr"], each=2, pictures=30)
+    emb = torch.randn(given.vocabulary.size, 3, generator=torch.Generator().manual_seed(1))
+    emb = torch.nn.functional.normalize(emb, dim=1)
+    held_out = given.held_out()
+    hits = []
+    ids = [given.bank.batch(np.array([row])).ids[0, 1] for row in range(len(held_out.groups))]
+    for one in range(3):
+        for other in range(3):
+            for picture in range(30) if one != other else ():
+                query = emb[ids[picture * 6 + one * 2]]
+                scores = [float(query @ emb[ids[each * 6 + other * 2]]) for each in range(30)]
+                hits.append(sum(score > scores[picture] for score in scores) < 10)
+    assert 0.2 < np.mean(hits) < 0.6
+    assert held_out.recall(Shuffled(emb)) == pytest.approx(100 * np.mean(hits))
+    assert captions(tmp_path, ["en"], each=2).held_out().recall(Shuffled(emb)) is None
+
+
+def test_the_best_epoch_is_kept_and_every_epoch_is_logged(tmp_path: Path) -> None:
+    given = captions(tmp_path, ["en", "de"], each=2)
+    words = universal(given)
+    UniversalPretraining(epochs=4, lr=0.05).warm_up(words, given)
+    log = [json.loads(line) for line in given.log.read_text().splitlines()]
+    assert [line["epoch"] for line in log] == [1, 2, 3, 4]
+    assert all(line["blind"] == pytest.approx(0.1) and line["loss"] > 0 for line in log)
+    assert given.held_out().recall(words) == pytest.approx(max(line["R@10"] for line in log))
+
+
+def test_the_number_of_used_tokens_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    found = latent().assign(captions(tmp_path, ["en", "de"], each=2, pictures=20))
     assert found is not None
     used = len(set(found.token_of[5:].tolist()))
     note = f"note: {used} of 9 latent tokens are used by {2 * (20 + 2)} words"
     assert capsys.readouterr().err.splitlines()[-1] == note
 
 
-def test_more_choices_than_tokens_are_refused() -> None:
+def test_more_choices_than_tokens_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="among = 10 of latent = 9"):
-        latent(among=10).assign(captions(["en"], each=2, pictures=4))
+        latent(among=10).assign(captions(tmp_path, ["en"], each=2, pictures=4))
 
 
 def test_the_latent_vocabulary_does_not_collapse() -> None:

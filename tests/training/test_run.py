@@ -75,7 +75,7 @@ def test_every_recipe_trains_saves_and_loads(
     shutil.move(run, moved)  # a model needs nothing but its folder
     model = Embedder.load(moved)
     emb = model.encode_texts(["a red dog", "the blue car is far away"], lang="en")
-    assert model.dim == (72 if recipe == "a3vse" else 24)  # three heads side by side
+    assert model.dim == (72 if recipe in ("a3vse", "dan") else 24)  # three heads or steps side by side
     assert emb.shape == ((2, model.dim) if model.pooled else (2, 6, 24))  # four known words, start and end
     np.testing.assert_allclose(np.linalg.norm(emb[emb.any(axis=-1)], axis=-1), 1, rtol=1e-5)
     # The order of the input and the company it comes in change nothing: a longer sentence first, then alone.

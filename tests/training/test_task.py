@@ -83,15 +83,15 @@ class Prepared:
         return image_emb @ text_emb[shown].T, positives
 
     def matching(self, rows: Ints, text_emb: Tensor | None = None) -> float:
-        """The recipe's objective over the captions of each language in turn: their sum."""
+        """The recipe's objective over the captions of each language in turn: their mean."""
         term = self.task.terms["matching"]
-        assert isinstance(term, Matching) and term.languages_apart
+        assert isinstance(term, Matching) and term.languages_apart and term.over_languages == "mean"
         total = 0.0
         for lang in self.embedder.languages:
             own = [place for place, row in enumerate(rows) if self.langs[row] == lang]
             scores = self.scores(rows[own], None if text_emb is None else text_emb[own])
             total += float(term.objective(*scores, LATE))
-        return total
+        return total / len(self.embedder.languages)
 
     def sentences(self, rows: Ints) -> Step:
         """What terms shall see, one sentence at a time."""
@@ -308,9 +308,13 @@ def test_gradients_stay_finite_beside_sentences_alone_and_fill_up_pictures(
 
 
 def test_the_total_is_the_matching_and_every_term_by_its_weight(rich_dataset: Path, tmp_path: Path) -> None:
-    weights = {"neighbours": 0.3, "across": 0.5, "across_words": 2.0, "adversary": 0.7}
+    weights = {"neighbours": 0.3, "across": 0.5, "across_words": 2.0, "adversary": 0.7, "anchor": 0.9}
     options = [f"terms.{name}.weight={weight}" for name, weight in weights.items()]
+    options += ["terms.across.rises=[]", "terms.across_words.rises=[]"]
     made = Prepared("mule", rich_dataset, tmp_path, [*MULE, *options])
+    words = made.embedder.model.text.words
+    assert words.trained_vectors is not None
+    words.trained_vectors.data += 0.1
     rows = made.of_language(np.arange(17))
     with torch.no_grad():
         loss = made.task.loss(rows, LATE)
@@ -329,7 +333,7 @@ def test_the_total_is_the_matching_and_every_term_by_its_weight(rich_dataset: Pa
 
 
 def test_a_term_without_weight_is_left_out(rich_dataset: Path, tmp_path: Path) -> None:
-    names = ("neighbours", "across", "across_words", "adversary")
+    names = ("neighbours", "across", "across_words", "adversary", "anchor")
     made = Prepared("mule", rich_dataset, tmp_path, [*MULE, *(f"terms.{name}.weight=0" for name in names)])
     with torch.no_grad():
         loss = made.task.loss(np.arange(12), LATE)

@@ -16,12 +16,13 @@ BEGINNING = Clock()
 class Objective(nn.Module, RecipePart, ABC):
     """Scores and positives -> a scalar that training minimises.
 
-    A non-positive entry of minus infinity is ignored: it is not a negative of its row or column.
+    A non-positive entry of minus infinity is ignored: it is not a negative of its row or column. Matrices with leading
+    dimensions, such as one per language, give a scalar each.
     """
 
     @abstractmethod
     def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
-        """scores [images, texts], positives bool [images, texts] -> scalar."""
+        """scores [..., images, texts], positives bool of the same shape -> [...]."""
 
 
 OBJECTIVES: Registry[type[Objective]] = Registry("objective")

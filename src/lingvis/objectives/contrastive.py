@@ -23,7 +23,7 @@ LOWEST, HIGHEST = 0.005, 1.0
 class Contrastive(Objective):
     """Mean over positive pairs (i, t) and both directions of -log(e^(s(i,t)/tau) / (e^(s(i,t)/tau) + negatives)).
 
-    scores [I, T], positives bool [I, T] -> scalar. The negatives are the sum of e^(s/tau) over the negatives of
+    scores [..., I, T], positives bool [..., I, T] -> [...]. The negatives are the sum of e^(s/tau) over the negatives of
     the pair's row or column; other positives are left out, so that they do not push each other away.
     van den Oord et al. 2018, Eq. 4, in both directions as in Radford et al. 2021. Also known as InfoNCE, NT-Xent and
     cross entropy with in-batch negatives.
@@ -55,10 +55,10 @@ class Contrastive(Objective):
         logits = scores.masked_fill(absent, 0.0) / self.temperature
         # Finite: the sum over a row that is all minus infinity has no gradient.
         negatives = logits.masked_fill(positives | absent, torch.finfo(logits.dtype).min)
-        in_row = F.softplus(negatives.logsumexp(dim=1, keepdim=True) - logits)
-        in_column = F.softplus(negatives.logsumexp(dim=0, keepdim=True) - logits)
-        total = torch.where(positives, in_row + in_column, 0.0).sum()
-        return total / (2 * positives.sum().clamp(min=1))
+        in_row = F.softplus(negatives.logsumexp(dim=-1, keepdim=True) - logits)
+        in_column = F.softplus(negatives.logsumexp(dim=-2, keepdim=True) - logits)
+        total = torch.where(positives, in_row + in_column, 0.0).sum(dim=(-2, -1))
+        return total / (2 * positives.sum(dim=(-2, -1)).clamp(min=1))
 
 
 def _position(temperature: float) -> Tensor:

@@ -16,7 +16,7 @@ from lingvis.types import Clock
 class Ranking(Objective):
     """Sum over positive pairs (i, t) and both directions of [margin + s(negative) - s(i, t)]+.
 
-    scores [I, T], positives bool [I, T] -> scalar. The negatives of a pair are the non-positive entries of
+    scores [..., I, T], positives bool [..., I, T] -> [...]. The negatives of a pair are the non-positive entries of
     its row and of its column: either all of them (summed), the hardest one (Faghri et al. 2018, Eq. 6), or
     (1 - k) x all + k x hardest with k from `schedule` (Wehrmann et al. 2019; see hardness.py).
     Also known as triplet loss, sum of hinges (all) and max of hinges or VSE++ loss (hardest).
@@ -37,7 +37,7 @@ class Ranking(Objective):
 
     def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
         k = self.hardness(clock)
-        loss = scores.new_zeros(())
+        loss = scores.new_zeros(scores.shape[:-2])
         if k < 1:
             loss = loss + (1 - k) * hinge_all(scores, positives, self.margin)
         if k > 0:
@@ -48,14 +48,16 @@ class Ranking(Objective):
 def hinge_hardest(scores: Tensor, positives: Tensor, margin: float) -> Tensor:
     """Only the highest-scoring negative of each positive pair's row and column counts."""
     negatives = scores.masked_fill(positives, -torch.inf)
-    in_row = (margin + negatives.amax(dim=1, keepdim=True) - scores).clamp(min=0)
-    in_column = (margin + negatives.amax(dim=0, keepdim=True) - scores).clamp(min=0)
-    return torch.where(positives, in_row + in_column, 0.0).sum()
+    in_row = (margin + negatives.amax(dim=-1, keepdim=True) - scores).clamp(min=0)
+    in_column = (margin + negatives.amax(dim=-2, keepdim=True) - scores).clamp(min=0)
+    return torch.where(positives, in_row + in_column, 0.0).sum(dim=(-2, -1))
 
 
 def hinge_all(scores: Tensor, positives: Tensor, margin: float) -> Tensor:
     """Every negative of each positive pair's row and column counts."""
     negatives = scores.masked_fill(positives, -torch.inf)
     in_row = hinge_sums(scores, positives, negatives, margin)
-    in_column = hinge_sums(scores.T.contiguous(), positives.T.contiguous(), negatives.T.contiguous(), margin)
-    return in_row.sum() + in_column.sum()
+    in_column = hinge_sums(
+        scores.mT.contiguous(), positives.mT.contiguous(), negatives.mT.contiguous(), margin
+    )
+    return in_row.sum(dim=-1) + in_column.sum(dim=-1)

@@ -18,7 +18,8 @@ class AttentionHeads(Pooler):
 
     Huang et al. 2019, Eq. 1: the weight of vector i in head k is softmax over i of temperature * a_ik, with
     a_ik = tanh(P_k mean)^T tanh(Q_k v_i), the mean over the valid vectors, and P_k, Q_k linear maps [hidden, dim].
-    The paper has no temperature: with 1 a trained head uses a single region; 0.05 is about 1 / sqrt(hidden).
+    The paper gives no value for the temperature, a constant per side. Vectors of regions are large: with 1 a trained
+    head uses a single one; 0.05 is about 1 / sqrt(hidden). States of an LSTM are small: with 0.05 it is nearly a mean.
     """
 
     def __init__(

@@ -27,7 +27,9 @@ PROVIDED = (
     "batch_size",
     "objective",
     "word_dim",
+    "word_table",
     "total_steps",
+    "picture_count",
     "start_run",
 )
 

@@ -28,10 +28,24 @@ class Part(BaseModel):
         return dict(self.model_extra or {})
 
 
+def _rising(epochs: list[int]) -> list[int]:
+    if epochs and (len(epochs) != 2 or epochs[0] >= epochs[1]):
+        raise PydanticCustomError(
+            "rising",
+            "give two epochs, the first below the second, such as [3, 6], or [] for a constant weight",
+        )
+    return epochs
+
+
 class TermPart(Part):
-    """A term of the loss with its weight; `objective` among its options is a part in turn."""
+    """A term of the loss with its weight; `objective` among its options is a part in turn.
+
+    rises: two epochs, counted from 0. The weight is 0 before the first and `weight` from the second on, and rises by
+    equal amounts at the beginning of each epoch in between; [] = `weight` from the beginning.
+    """
 
     weight: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    rises: Annotated[list[Epoch], AfterValidator(_rising)] = []
 
 
 def _each_once(names: list[str]) -> list[str]:

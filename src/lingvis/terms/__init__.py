@@ -8,10 +8,13 @@ from lingvis.terms.class_names import ClassNames, ClassScores
 from lingvis.terms.distillation import Distillation
 from lingvis.terms.domain_adversaries import DomainAdversaries
 from lingvis.terms.imitation import TeacherDistance, TeacherMatching
+from lingvis.terms.instances import Instances
 from lingvis.terms.language_adversary import LanguageAdversary
 from lingvis.terms.masked_cross_language import MaskedCrossLanguage, hide_words
 from lingvis.terms.matching import Matching
 from lingvis.terms.sentence_pairs import SentencePairs
+from lingvis.terms.weight import TermWeight
+from lingvis.terms.word_anchor import WordAnchor
 
 __all__ = [
     "TERMS",
@@ -21,6 +24,7 @@ __all__ = [
     "Columns",
     "Distillation",
     "DomainAdversaries",
+    "Instances",
     "LanguageAdversary",
     "MaskedCrossLanguage",
     "Matching",
@@ -31,7 +35,9 @@ __all__ = [
     "TeacherDistance",
     "TeacherMatching",
     "Term",
+    "TermWeight",
     "Views",
+    "WordAnchor",
     "hide_words",
 ]
 

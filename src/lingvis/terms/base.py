@@ -46,6 +46,14 @@ class Columns:
     def __getitem__(self, places: slice | NDArray[np.int64]) -> Columns:
         return Columns(self.groups[places], self.langs[places], self.origin[places])
 
+    def rows_by_language(self) -> NDArray[np.int64]:
+        """Sentences of each language that occurs, as numbers, -1 after the last, [languages, most sentences of one]."""
+        counts = np.bincount(self.langs)
+        counts = counts[counts > 0]
+        rows = np.full((len(counts), counts.max(initial=0)), -1)
+        rows[np.arange(rows.shape[1]) < counts[:, None]] = np.argsort(self.langs, kind="stable")
+        return rows
+
 
 @dataclass(frozen=True, slots=True)
 class Views:
@@ -146,6 +154,20 @@ class Step:
             pair_values={name: values[:, on_device] for name, values in self.pair_values.items()},
             targets=None if self.targets is None else self.targets[on_device],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageRows:
+    """The sentences of a step by language: rows int64 [L, N], and which of them are sentences, bool [L, N]."""
+
+    rows: Tensor
+    valid: Tensor
+
+    @classmethod
+    def of(cls, step: Step) -> LanguageRows:
+        """The rows of a step, on its device."""
+        rows = torch.from_numpy(step.columns.rows_by_language()).to(step.text_emb.device, non_blocking=True)
+        return cls(rows.clamp(min=0), rows >= 0)
 
 
 def _reread_part(p: float) -> Rereading:

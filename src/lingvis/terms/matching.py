@@ -6,24 +6,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from lingvis.bounds import Share
 from lingvis.objectives.base import Objective
 from lingvis.recipes.schema import Recipe
-from lingvis.terms.base import AUTHORED, TERMS, Origin, Step, Term
+from lingvis.terms.base import AUTHORED, TERMS, LanguageRows, Origin, Step, Term
 
 
 @TERMS.register("matching", "an objective between pictures and their sentences")
 class Matching(Term):
-    """objective(scores, positives), summed over languages if `languages_apart`.
+    """objective(scores, positives), for each language alone if `languages_apart`.
 
     of: the sentences to use, human captions or pseudo captions. languages_apart: negatives come from the same
-    language (Burns et al. 2020, Eq. 3; the paper does not say whether languages are summed or
-    averaged: with the mean, terms between sentences weigh so much that MULE and SMALR do not learn). hidden: the
-    share of words to hide first (SMALR, section 3.2: masked sentences enter the multimodal loss too).
+    language (Burns et al. 2020, Eq. 3). over_languages: whether the values of the languages are added up, or their mean
+    is taken, as in the program of MULE (Kim et al. 2020): with the sum, terms between sentences lose weight with every
+    further language. hidden: the share of words to hide first (SMALR, section 3.2: masked sentences enter the
+    multimodal loss too).
 
     A picture or a sentence without a positive is no negative either.
     """
@@ -36,12 +36,14 @@ class Matching(Term):
         objective: Objective,
         of: Literal["human", "pseudo"] = "human",
         languages_apart: bool = False,
+        over_languages: Literal["sum", "mean"] = "sum",
         hidden: Share = 0.0,
     ) -> None:
         super().__init__()
         self.objective = objective
         self.of = of
         self.languages_apart = languages_apart
+        self.over_languages = over_languages
         self.hidden = hidden
 
     @classmethod
@@ -80,15 +82,7 @@ class Matching(Term):
         if self.hidden:
             step = replace(step, text_emb=step.reread(self.hidden).text_emb)
         part = self._sentences(step)
-        counts = self._counts(part)
-        scores = part.scores.split(counts, dim=1)  # type: ignore[no-untyped-call]
-        return _sum(
-            [
-                self.objective(scores[place].masked_fill(~compared, -torch.inf), positives, step.clock)
-                for place, positives, compared in _compared(part, counts)
-            ],
-            step,
-        )
+        return self._value(part.scores, part)
 
     @torch.no_grad()
     def blind(self, step: Step) -> Tensor | None:
@@ -96,44 +90,23 @@ class Matching(Term):
         if self.hidden or self.of != "human":
             return None
         part = self._sentences(step)
-        return _sum(
-            [
-                self.objective(
-                    positives.new_zeros(positives.shape, dtype=torch.float32).masked_fill(
-                        ~compared, -torch.inf
-                    ),
-                    positives,
-                    step.clock,
-                )
-                for _, positives, compared in _compared(part, self._counts(part))
-            ],
-            step,
-        )
+        return self._value(torch.zeros_like(part.positives, dtype=torch.float32), part)
 
     def _sentences(self, step: Step) -> Step:
         """The step with the sentences that take part."""
         return step.of(*AUTHORED) if self.of == "human" else step.of(Origin.PSEUDO)
 
-    def _counts(self, part: Step) -> list[int]:
-        """Numbers of consecutive sentences that are compared together."""
-        if not self.languages_apart:
-            return [len(part)]
-        starts = np.flatnonzero(np.diff(part.columns.langs, prepend=-1))
-        counts: list[int] = np.diff(starts, append=len(part)).tolist()
-        return counts
-
-
-def _compared(part: Step, counts: list[int]) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """Place, positives [I, t] and compared pairs [I, t] of each run of sentences that has a picture at all.
-
-    A picture or a sentence without a positive is compared with nothing.
-    """
-    has_picture = np.split(part.columns.origin != Origin.TEXT_ONLY, np.cumsum(counts)[:-1])
-    runs = part.positives.split(counts, dim=1)  # type: ignore[no-untyped-call]
-    for place, positives in enumerate(runs):
-        if has_picture[place].any():
-            yield place, positives, positives.any(dim=1, keepdim=True) & positives.any(dim=0, keepdim=True)
-
-
-def _sum(costs: list[Tensor], step: Step) -> Tensor:
-    return torch.stack(costs).sum() if costs else step.text_emb.new_zeros(())
+    def _value(self, scores: Tensor, part: Step) -> Tensor:
+        """The value of scores [I, T] of the sentences of a step."""
+        if not len(part):
+            return scores.new_zeros(())
+        positives = part.positives
+        if self.languages_apart:
+            table = LanguageRows.of(part)
+            scores = scores[:, table.rows].transpose(0, 1)  # [L, I, N]
+            positives = positives[:, table.rows].transpose(0, 1) & table.valid.unsqueeze(1)
+        compared = positives.any(dim=-1, keepdim=True) & positives.any(dim=-2, keepdim=True)
+        values: Tensor = self.objective(scores.masked_fill(~compared, -torch.inf), positives, part.clock)
+        if self.over_languages == "sum":
+            return values.sum()
+        return values.sum() / positives.any(dim=(-2, -1)).sum().clamp(min=1)

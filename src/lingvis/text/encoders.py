@@ -8,6 +8,7 @@ from dataclasses import replace
 from torch import nn
 
 from lingvis.bounds import Count, Share
+from lingvis.layers.convolution import ResidualBlock
 from lingvis.layers.per_language import by_language
 from lingvis.layers.projection import xavier_linear
 from lingvis.layers.recurrent import MaskedGRU
@@ -76,16 +77,45 @@ class GRU(TextEncoder):
 
 @TEXT_ENCODERS.register("lstm", "LSTM of one direction (A3VSE)")
 class LSTM(TextEncoder):
-    """[B, L, input_dim] -> [B, L, dim]; zeros at padded positions, which come last and do not change the others."""
+    """[B, L, input_dim] -> [B, L, dim]; zeros at padded positions, which come last and do not change the others.
 
-    def __init__(self, *, input_dim: Count, dim: Count) -> None:
+    dropout: of the word vectors.
+    """
+
+    def __init__(self, *, input_dim: Count, dim: Count, dropout: Share = 0.0) -> None:
         super().__init__()
         self.dim = dim
+        self.dropout = nn.Dropout(dropout)
         self.lstm = nn.LSTM(input_dim, dim, batch_first=True)
 
     def forward(self, tokens: Tokens) -> Tokens:
-        states = self.lstm(tokens.values)[0]
+        states = self.lstm(self.dropout(tokens.values))[0]
         return replace(tokens, values=states.masked_fill(~tokens.mask.unsqueeze(-1), 0.0))
+
+
+@TEXT_ENCODERS.register("convolutions", "residual blocks of convolutions over neighbouring words (DPC)")
+class Convolutions(TextEncoder):
+    """A linear layer, then `blocks` residual blocks: [B, L, input_dim] -> [B, L, dim], zeros at padded positions.
+
+    Each block compares a word with its neighbour on either side, so that a vector depends on `blocks` words before
+    and after it. Zheng et al. 2020 have 16 blocks that shorten the sentence on the way; here it keeps its
+    length. dropout: of the word vectors.
+    """
+
+    def __init__(
+        self, *, input_dim: Count, dim: Count, hidden: Count = 256, blocks: Count = 4, dropout: Share = 0.0
+    ) -> None:
+        super().__init__()
+        self.dim = dim
+        self.dropout = nn.Dropout(dropout)
+        self.linear = xavier_linear(input_dim, dim)
+        self.blocks = nn.ModuleList(ResidualBlock(dim=dim, hidden=hidden) for _ in range(blocks))
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        values = self.linear(self.dropout(tokens.values))
+        for block in self.blocks:
+            values = block(values, tokens.mask)
+        return replace(tokens, values=values.masked_fill(~tokens.mask.unsqueeze(-1), 0.0))
 
 
 @TEXT_ENCODERS.register("gru_per_language", "one GRU or BiGRU per language (PAR EmbN)")

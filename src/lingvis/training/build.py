@@ -6,15 +6,16 @@ from lingvis.model.build import make_part
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.objectives import OBJECTIVES
 from lingvis.recipes.schema import Part, Recipe
-from lingvis.terms import TERMS, Term
+from lingvis.terms import TERMS, Term, TermWeight
 from lingvis.training.pretraining import PRETRAINING, Pretraining
 from lingvis.training.sampling import SAMPLERS, Sampler, SentenceTable
 
 
 def build_terms(
-    recipe: Recipe, model: DualEncoder, *, languages: int, total_steps: int
-) -> dict[str, tuple[float, Term]]:
+    recipe: Recipe, model: DualEncoder, *, languages: int, pictures: int, total_steps: int
+) -> dict[str, tuple[TermWeight, Term]]:
     """The terms of the loss with their weights, by name."""
+    words = model.text.words
     built = {}
     for name, part in recipe.terms.items():
         options = part.options
@@ -23,12 +24,14 @@ def build_terms(
             TERMS,
             Part(name=part.name, **options),
             objective=None if objective is None else make_part(OBJECTIVES, Part(**objective)),
-            word_dim=model.text.words.dim,
+            word_dim=words.dim,
+            word_table=lambda: words.trained_vectors,
             dim=model.similarity.output_dim(model.text.head.dim),
             language_count=languages,
+            picture_count=pictures,
             total_steps=total_steps,
         )
-        built[name] = (part.weight, term)
+        built[name] = (TermWeight(part.weight, (part.rises[0], part.rises[1]) if part.rises else None), term)
     return built
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from lingvis.data.dataset import Dataset
+from lingvis.data.dataset import Captions, Dataset
 from lingvis.device import choose_precision
 from lingvis.features.description import describe_features
 from lingvis.features.store import FeatureStore
@@ -22,6 +22,7 @@ from lingvis.model.folder import CHECKPOINT
 from lingvis.recipes.schema import Recipe
 from lingvis.terms import TERMS
 from lingvis.text.bank import TokenBank
+from lingvis.text.tokenizers import Tokenizer
 from lingvis.training.batches import Batches
 from lingvis.training.build import build_pretraining, build_sampler, build_terms
 from lingvis.training.pixels import AugmentedPixels, may_be_mirrored
@@ -39,8 +40,10 @@ from lingvis.training.start.model import (
 from lingvis.training.start.words import kept_assignment, stored_vectors, vocabulary_sentences, words_start
 from lingvis.training.task import RetrievalTask
 from lingvis.training.text_teachers import TEXT_TEACHERS, NoTeacher, TextTeacher, find_targets
+from lingvis.training.word_recall import HeldOutSentences
 
 PICTURES_AT_ONCE = 256
+PRETRAINING_LOG = "pretraining.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ def prepare(
     """Build everything that a step touches; results of pre-training are kept in `out` for a resumed run."""
     languages = recipe.data.languages or dataset.languages
     sentences = collect_sentences(recipe, dataset, languages, device)
-    dataset.captions("val", languages)  # raises now, not after an epoch, if validation captions are missing
+    validation = dataset.captions("val", languages)  # raises now, not after an epoch, if there are none
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(*vocabulary_sentences(recipe, dataset, sentences))
     bank = TokenBank(
@@ -84,12 +87,14 @@ def prepare(
     batches = Batches(sentences, bank, pictures, targets=targets, pictured=pictured, filled=not follows)
     data = PretrainingData(
         bank=bank,
+        held_out=lambda: _held_out(validation, tokenizer, languages, device),
         vocabulary=tokenizer.vocabulary,
         table=batches.table,
         vectors=stored_vectors(recipe, dataset, tokenizer.vocabulary),
         dim=recipe.text.words.options.get("dim", 0),
         seed=recipe.training.seed,
         device=device,
+        log=out / PRETRAINING_LOG,
     )
     model = _start_model(recipe, dataset, store, data, languages, out)
     check_dims(model, None if targets is None else targets.dim)
@@ -110,6 +115,7 @@ def prepare(
         recipe,
         model,
         languages=len(languages),
+        pictures=len(sentences.images),
         total_steps=recipe.training.epochs * sampler.batch_count(),
     )
     task = RetrievalTask(
@@ -130,6 +136,16 @@ def prepare(
         device=device,
     )
     return PreparedRun(embedder, task, sampler)
+
+
+def _held_out(
+    captions: Captions, tokenizer: Tokenizer, languages: Sequence[str], device: torch.device
+) -> HeldOutSentences:
+    """Captions of split val, tokenised."""
+    bank = TokenBank(
+        tokenizer=tokenizer, texts=captions.texts, langs=captions.langs, languages=languages, device=device
+    )
+    return HeldOutSentences(bank, np.asarray(captions.image_of, np.int64))
 
 
 @torch.inference_mode()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,6 +17,7 @@ from torch.nn import functional as F
 from lingvis.arrays import Ints
 from lingvis.bounds import Count, Positive, Share
 from lingvis.errors import UserError
+from lingvis.files import write_text
 from lingvis.objectives.top_triplet import TopTriplet
 from lingvis.progress import note
 from lingvis.recipes.rules import RecipePart
@@ -26,9 +29,10 @@ from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.latent import Assignment, LatentAttention
 from lingvis.training.loop.checkpoint import TrainingState
 from lingvis.training.loop.fit import TrainingPlan, fit
-from lingvis.training.loop.task import Task
+from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import Loss
 from lingvis.training.sampling import ImageSampler, Sampler, SentenceTable
+from lingvis.training.word_recall import HeldOutSentences, mean_vector
 from lingvis.types import Clock, TextBatch, Tokens
 
 # Pictures per step, each with two captions in two of its languages: pairs within a language and across languages.
@@ -43,16 +47,19 @@ PER_LANGUAGE = 2
 class PretrainingData:
     """Captions, the stored vectors of their words [size, any] if there are any, and a seed.
 
-    dim: length of the word vectors in the model.
+    held_out: returns captions of split val, which select the epoch. dim: length of the word vectors in the model.
+    log: the file for the numbers of each epoch.
     """
 
     bank: TokenBank
+    held_out: Callable[[], HeldOutSentences]
     vocabulary: Vocabulary
     table: SentenceTable
     vectors: NDArray[np.float32] | None
     dim: int
     seed: int
     device: torch.device
+    log: Path
 
 
 class Pretraining(RecipePart, ABC):
@@ -168,17 +175,28 @@ class WordPretraining(Task):
         self.model = words
         self._read = read
         self._objective = objective
+        self._losses: list[Tensor] = []
+        self._positives = torch.empty(0, 0)
 
     def loss(self, rows: Ints, clock: Clock) -> Loss:
         """The objective among the sentences of a batch."""
         batch, groups = self._read(rows)
         tokens: Tokens = self.model(batch)
-        weight = tokens.mask.unsqueeze(-1).to(tokens.values.dtype)
-        mean = (tokens.values * weight).sum(1) / weight.sum(1).clamp(min=1)
-        emb = F.normalize(mean.float(), dim=-1)
+        emb = F.normalize(mean_vector(tokens), dim=-1)
         itself = torch.eye(len(emb), dtype=torch.bool, device=emb.device)
         positives = (groups.unsqueeze(1) == groups) & ~itself
-        return Loss({"loss": self._objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives)})
+        loss = self._objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives)
+        self._losses.append(loss.detach())
+        self._positives = positives
+        return Loss({"loss": loss})
+
+    def take_means(self) -> tuple[float, float]:
+        """The mean loss since the last call, and the last loss of a model that maps everything to one point."""
+        itself = torch.eye(len(self._positives), dtype=torch.bool, device=self._positives.device)
+        equal = torch.zeros_like(itself, dtype=torch.float32).masked_fill(itself, -torch.inf)
+        means = float(torch.stack(self._losses).mean()), float(self._objective(equal, self._positives))
+        self._losses.clear()
+        return means
 
 
 def pretrain(
@@ -189,23 +207,30 @@ def pretrain(
     lr: float,
     seed: int,
     frozen: Sequence[str] = (),
+    validate: Callable[[], Validation] | None = None,
 ) -> None:
-    """Train the words of a task; frozen: names of their parameters that stay unchanged."""
+    """Train the words of a task; frozen: names of parameters that stay unchanged.
+
+    validate: called after every epoch; the best epoch is kept. Without it the last one is.
+    """
     words = task.model
     trained = [
         parameter
         for name, parameter in words.named_parameters()
         if parameter.requires_grad and name not in frozen
     ]
-    fit(
+    state = fit(
         task=task,
         sampler=sampler,
         optimizer=torch.optim.Adam(trained, lr=lr),
         schedule=lambda step, epoch: lr,
         plan=TrainingPlan(epochs=epochs, seed=seed),
         state=TrainingState(),
+        validate=validate,
         label="pre-train words",
     )
+    if validate is not None:
+        words.load_state_dict(state.best)
     words.zero_grad(set_to_none=True)
 
 
@@ -227,4 +252,29 @@ def _pretrain_on_captions(
     sampler = ImageSampler(
         captions=table, batch_size=PICTURES, languages=LANGUAGES, per_language=PER_LANGUAGE
     )
-    pretrain(task, sampler, epochs=epochs, lr=lr, seed=data.seed, frozen=frozen)
+    pretrain(
+        task,
+        sampler,
+        epochs=epochs,
+        lr=lr,
+        seed=data.seed,
+        frozen=frozen,
+        validate=_validation(task, data.held_out(), data.log),
+    )
+
+
+def _validation(task: WordPretraining, held_out: HeldOutSentences, log: Path) -> Callable[[], Validation]:
+    """A validation by recall across languages, or by the epoch alone; it writes a line of JSON to `log`."""
+    lines: list[str] = []
+
+    def validate() -> Validation:
+        loss, blind = task.take_means()
+        recall = held_out.recall(task.model)
+        lines.append(
+            json.dumps({"epoch": len(lines) + 1, "loss": loss, "blind": blind, "R@10": recall}) + "\n"
+        )
+        log.parent.mkdir(parents=True, exist_ok=True)
+        write_text(log, "".join(lines))
+        return Validation(len(lines) if recall is None else recall)
+
+    return validate

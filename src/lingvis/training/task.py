@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from lingvis.arrays import Ints
 from lingvis.model.dual_encoder import DualEncoder, masked_mean
-from lingvis.terms import ClassStep, Rereading, Step, Term, Views, hide_words
+from lingvis.terms import ClassStep, Rereading, Step, Term, TermWeight, Views, hide_words
 from lingvis.training.batches import Batch, Batches
 from lingvis.training.loop.graphs import GraphedCalls
 from lingvis.training.loop.task import Task
@@ -39,7 +39,7 @@ class RetrievalTask(Task):
         self,
         *,
         model: DualEncoder,
-        terms: Mapping[str, tuple[float, Term]],
+        terms: Mapping[str, tuple[TermWeight, Term]],
         batches: Batches,
         mask_id: int,
         precision: torch.dtype,
@@ -49,7 +49,7 @@ class RetrievalTask(Task):
         super().__init__()
         self.model = model
         self.terms = nn.ModuleDict({name: term for name, (_, term) in terms.items()})
-        self._weighted = {name: (weight, term) for name, (weight, term) in terms.items() if weight}
+        self._weighted = {name: (weight, term) for name, (weight, term) in terms.items() if weight.value}
         self._batches = batches
         self._mask_id = mask_id
         self._precision = precision
@@ -76,9 +76,11 @@ class RetrievalTask(Task):
     def loss(self, rows: Ints, clock: Clock) -> Loss:
         """The loss of a batch of sentences by number."""
         step = self._encode(self._batches.cut(rows), clock)
-        values = {name: term(step) for name, (_, term) in self._weighted.items()}
-        parts = {name: weight * values[name] for name, (weight, _) in self._weighted.items()}
-        for name, (_, term) in self._weighted.items():
+        weights = {name: weight.at(clock) for name, (weight, _) in self._weighted.items()}
+        present = {name: term for name, (_, term) in self._weighted.items() if weights[name]}
+        values = {name: term(step) for name, term in present.items()}
+        parts = {name: weights[name] * value for name, value in values.items()}
+        for name, term in present.items():
             if (blind := term.blind(step)) is not None:
                 return Loss(parts, watched=name, matching=values[name], blind=blind)
         return Loss(parts)

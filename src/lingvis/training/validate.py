@@ -80,7 +80,7 @@ def _term_problems(place: str, values: Mapping[str, Any]) -> list[str]:
     """All problems with a term; it has an objective if and only if its constructor takes one."""
     term = lookup(values, place)
     problems = part_problems(
-        place, values, TERMS, provided=(*PROVIDED, "dim"), ignored=("weight", "objective")
+        place, values, TERMS, provided=(*PROVIDED, "dim"), ignored=("weight", "rises", "objective")
     )
     problems += part_problems(f"{place}.objective", values, OBJECTIVES, provided=PROVIDED)
     if isinstance(term, dict) and term.get("name") in TERMS:

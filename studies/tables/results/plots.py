@@ -13,11 +13,13 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from lingvis.files import atomic_file
 from studies.compact.report import prefix_lines
 from studies.retrieval_tables.report import draw_weights
+from studies.sparse.report import SIZE, curve
 from studies.tables.results.ablations import LAMBDAS, val_average
 from studies.tables.results.label_places import place_labels
 from studies.tables.results.language_scores import LANGUAGES, TESTED, scores
 from studies.tables.results.languages import ROWS
 from studies.tables.results.records import Results
+from studies.tables.results.sparse import chosen_grid
 
 # Okabe and Ito 2008: distinguishable for colour-blind people; markers differ too.
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#444444"
@@ -162,6 +164,15 @@ def coefficients(results: Results, figure: Figure) -> None:
         _finish(figure.add_subplot(), empty=True)
 
 
+def few_annotations(results: Results, figure: Figure) -> None:
+    """A3VSE's Figure 1: recall against annotated pairs, with the chosen form of A3VSE."""
+    records = chosen_grid(results)
+    if records:
+        curve(records, figure)
+    else:
+        _finish(figure.add_subplot(), empty=True)
+
+
 def _finish(axes: Axes, *, empty: bool) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="0.9", linewidth=0.8)
@@ -178,6 +189,7 @@ PLOTS: dict[str, tuple[Callable[[Results, Figure], None], tuple[float, float]]] 
     "lambda.png": (weights, (5.5, 3.4)),
     "compact.png": (compact, (5.5, 3.4)),
     "coefficients.png": (coefficients, (8, 6)),
+    "sparse.png": (few_annotations, SIZE),
 }
 
 

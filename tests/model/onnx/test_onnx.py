@@ -149,6 +149,18 @@ def test_int8_weights_are_exported_exactly(
                 "text.words.vector_dim=4",
             ],
         ),
+        (
+            "dpc",
+            [
+                "image.encoder.dim=16",
+                "image.encoder.hidden=8",
+                "text.encoder.dim=16",
+                "text.encoder.hidden=8",
+                "text.words.dim=8",
+                "image.pooling={name='memory', project=true}",  # with these it has the parts of dan too
+                "text.pooling.name=memory",
+            ],
+        ),
         ("translator_fs", ["image.encoder.dim=16", "text.encoder.dim=16", "text.words.vector_dim=8"]),
         ("vse_infinity_grid", [*SMALL, "text.pooling.decoder=mlp", "image.pooling.per_dimension=true"]),
         ("vse_infinity_grid", [*SMALL, "text.pooling.feature_conditioned=true", "image.pooling.name=kmax"]),

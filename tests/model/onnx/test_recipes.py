@@ -8,7 +8,18 @@ from lingvis.similarity import SIMILARITIES
 from lingvis.training.validate import load_recipe
 
 # Exported in test_onnx; a live model has the parts of LIVE.
-EXPORTED = ("demo", "a3vse", "s_liwe", "vsepp", "mule", "vse_infinity_grid", "hem", "translator_fs")
+EXPORTED = (
+    "demo",
+    "a3vse",
+    "s_liwe",
+    "vsepp",
+    "mule",
+    "vse_infinity_grid",
+    "hem",
+    "translator_fs",
+    "dpc",
+    "dan",
+)
 LIVE = {
     ("image.backbone", "trained"),
     ("image.classes", "named"),

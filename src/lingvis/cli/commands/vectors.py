@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
@@ -47,6 +48,42 @@ def train(
     from lingvis.text.vectors.run import train as run
 
     _print(run(dataset, name=name, dim=dim, epochs=epochs, languages=languages or [], seed=seed), json)
+
+
+@app.command
+def align(
+    dataset: DatasetFolder,
+    /,
+    *,
+    source: str = "captions",
+    name: str = "aligned",
+    space: str = "en",
+    json: Json = False,
+) -> None:
+    """Rotate the vectors of all languages into the space of one, by dictionaries induced from the captions.
+
+    Parameters
+    ----------
+    source: str
+        Name of the word vectors to rotate, below DATASET/vectors.
+    name: str
+        Name of the folder for the rotated ones.
+    space: str
+        The language whose space the others are rotated into.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.text.alignment.common_space import align_vectors
+
+    found = align_vectors(dataset, source=source, name=name, space=space)
+    if json:
+        rotations = {lang: asdict(each) for lang, each in found.rotations.items()}
+        print_json({**_as_json(found.result), "rotations": rotations})
+        return
+    _print(found.result, False)
+    for lang, each in found.rotations.items():
+        print_line(
+            f"  {lang}: rotated by {each.pairs} pairs of words; {each.accuracy:.1f} % of held-out ones are right"
+        )
 
 
 @app.command(name="import")
@@ -119,12 +156,17 @@ def _pairs(files: tuple[str, ...]) -> dict[str, Path]:
     return pairs
 
 
+def _as_json(result: VectorsResult) -> dict[str, Any]:
+    manifest = result.vectors.manifest
+    return {"changed": result.changed, **manifest.model_dump(mode="json", exclude_none=True)}
+
+
 def _print(result: VectorsResult, json: bool) -> None:
     from lingvis.cli.output import print_json
 
     manifest = result.vectors.manifest
     if json:
-        print_json({"changed": result.changed, **manifest.model_dump(mode="json", exclude_none=True)})
+        print_json(_as_json(result))
         return
     state = "written" if result.changed else "up to date; delete the folder to make it again"
     print_line(f"{result.vectors.path}: {state}; {manifest.dim} dimensions")

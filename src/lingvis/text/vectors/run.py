@@ -66,11 +66,11 @@ def train(
     counts = {lang: sum(map(len, texts)) for lang, texts in split.items()}
     passes = {lang: epochs or usual_epochs(count) for lang, count in counts.items()}
     origins = {
-        lang: VectorsOrigin(source=METHOD, sentences=_digest(texts), dim=dim, epochs=passes[lang], seed=seed)
+        lang: VectorsOrigin(source=METHOD, sentences=digest(texts), dim=dim, epochs=passes[lang], seed=seed)
         for lang, texts in sentences.items()
     }
-    folder = _folder(dataset, name)
-    if _is_stored(folder, origins):
+    folder = vectors_folder(dataset, name)
+    if is_stored(folder, origins):
         return VectorsResult(WordVectors.open(folder), changed=False)
     tables = {}
     with ProgressBar("word vectors", sum(counts[lang] * passes[lang] for lang in counts)) as bar:
@@ -94,12 +94,12 @@ def import_(
     sentences = training_sentences(dataset, list(files))
     origins = {
         lang: VectorsOrigin(
-            source=file.name, sentences=_digest(sentences[lang]), dim=dim, file=file_checksum(file)
+            source=file.name, sentences=digest(sentences[lang]), dim=dim, file=file_checksum(file)
         )
         for lang, file in files.items()
     }
-    folder = _folder(dataset, name)
-    if _is_stored(folder, origins):
+    folder = vectors_folder(dataset, name)
+    if is_stored(folder, origins):
         return VectorsResult(WordVectors.open(folder), changed=False)
     tables, missing = {}, {}
     with ProgressBar("word vectors", len(files)) as bar:
@@ -127,13 +127,14 @@ def _check_sizes(tables: Mapping[str, WordTable]) -> None:
         )
 
 
-def _folder(dataset: Dataset, name: str) -> Path:
+def vectors_folder(dataset: Dataset, name: str) -> Path:
+    """The folder of word vectors by name."""
     if Path(name).name != name or name.startswith("."):
         raise UserError(f"bad name {name!r} for word vectors; use a plain folder name, such as captions")
     return dataset.path / VECTORS / name
 
 
-def _is_stored(folder: Path, origins: Mapping[str, VectorsOrigin]) -> bool:
+def is_stored(folder: Path, origins: Mapping[str, VectorsOrigin]) -> bool:
     """Whether the folder holds exactly these vectors; raises if it holds others: they are never overwritten."""
     if folder.name not in names(folder.parent.parent):
         return False
@@ -145,5 +146,6 @@ def _is_stored(folder: Path, origins: Mapping[str, VectorsOrigin]) -> bool:
     )
 
 
-def _digest(sentences: Sequence[str]) -> str:
+def digest(sentences: Sequence[str]) -> str:
+    """SHA-256 of sentences, one per line."""
     return hashlib.sha256("\n".join(sentences).encode()).hexdigest()

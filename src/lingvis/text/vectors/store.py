@@ -29,7 +29,7 @@ class VectorsOrigin(StrictModel):
 
     source: the training method, or the name of the source file, whose SHA-256 is `file`.
     sentences: SHA-256 of the sentences whose words are kept, one sentence per line.
-    dim: the requested size; None keeps the size of the file.
+    dim: the requested size; None keeps the size of the file. space: the language whose space they were rotated into.
     """
 
     source: str
@@ -38,6 +38,7 @@ class VectorsOrigin(StrictModel):
     file: str | None = None
     epochs: int | None = None
     seed: int | None = None
+    space: str | None = None
 
 
 class LanguageVectors(StrictModel):

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
 from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
@@ -31,6 +31,11 @@ class WordPart(RecipePart, nn.Module, ABC):
     def table_values(self) -> int:
         """Number of values in the word table of a deployed model; 0: there is no table."""
         return 0
+
+    @property
+    def trained_vectors(self) -> Tensor | None:
+        """The trained vectors that started from stored ones, [words, any]; None if there are none."""
+        return None
 
     def save(self, folder: Path) -> None:
         """Write files that the constructor needs besides the weights into a model folder; by default none."""

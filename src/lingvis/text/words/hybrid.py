@@ -108,6 +108,11 @@ class HybridWords(WordPart):
         """Number of values in the word table of a deployed model."""
         return self.space.table_values
 
+    @property
+    def trained_vectors(self) -> Tensor | None:
+        """The vectors of words with separate vectors."""
+        return None if self.space.project is None else self.space.vectors
+
     def forward(self, batch: TextBatch) -> Tokens:
         return Tokens(self.space(self.row_of[batch.ids], batch.runs), batch.mask, batch.runs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from lingvis.arrays import Floats
 from lingvis.bounds import Count
@@ -33,3 +34,8 @@ class PretrainedEmbedding(WordEmbedding):
         if known.any():
             weights = self.table.weight.data
             weights[known] = stored[known] * (REACH / 3**0.5 / stored[known].std())
+
+    @property
+    def trained_vectors(self) -> Tensor:
+        """The vectors of all words."""
+        return self.table.weight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from lingvis.arrays import Floats
 from lingvis.bounds import Count
@@ -58,6 +59,11 @@ class UniversalWords(WordPart):
     def table_values(self) -> int:
         """Number of values in the word table of a deployed model."""
         return self.space.table_values
+
+    @property
+    def trained_vectors(self) -> Tensor | None:
+        """The vectors of all words."""
+        return self.space.vectors
 
     def forward(self, batch: TextBatch) -> Tokens:
         # Ids are row numbers: special tokens come first, then the blocks.
