@@ -11,6 +11,8 @@ import torch
 
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_precision
+from lingvis.evaluation.pools import pools
+from lingvis.evaluation.protocols import find_protocol
 from lingvis.features.description import describe_features
 from lingvis.features.store import FeatureStore
 from lingvis.image.pixels import PIXEL_AUGMENTS, KeepPixels, PixelAugment
@@ -56,9 +58,11 @@ def prepare(
     recipe: Recipe, dataset: Dataset, store: FeatureStore, out: Path, device: torch.device
 ) -> PreparedRun:
     """Build everything that a step touches; results of pre-training are kept in `out` for a resumed run."""
-    languages = recipe.data.languages or dataset.languages
+    languages = recipe.data.languages or _languages(recipe, dataset)
     sentences = collect_sentences(recipe, dataset, languages, device)
-    dataset.captions("val", languages)  # raises now, not after an epoch, if validation captions are missing
+    pools(
+        dataset, find_protocol("all"), "val", languages
+    )  # raises now, not after an epoch, if captions are missing
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(*vocabulary_sentences(recipe, dataset, sentences))
     bank = TokenBank(
@@ -128,6 +132,11 @@ def prepare(
         device=device,
     )
     return PreparedRun(embedder, task, sampler)
+
+
+def _languages(recipe: Recipe, dataset: Dataset) -> list[str]:
+    """All languages of the captions that the run may learn from."""
+    return (dataset.with_translations() if recipe.data.translated else dataset).languages
 
 
 @torch.inference_mode()
