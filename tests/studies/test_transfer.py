@@ -137,6 +137,11 @@ def test_the_source_model_stays_and_nothing_is_trained_again(
     ] == ["source-en-0"]
     monkeypatch.setattr(grid, "train", lambda *_, **__: pytest.fail("trained again"))
     assert len(run(dataset, measured)) == 5
+    (control,) = run(dataset, measured, methods=["fs-image"])
+    assert control["method"] == "fs-image"
+    assert (
+        len((measured / "out" / "en-de.csv").read_text().splitlines()) == 1 + 5 * 2
+    )  # all records of the pair
     file = measured / "out" / RUNS
     whole = file.read_text()
     file.write_text("".join(line for line in whole.splitlines(keepends=True) if "en-de/t1-6-0" not in line))
