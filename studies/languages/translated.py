@@ -136,7 +136,7 @@ def machine_captions(results: Results) -> str:
 
 
 def translated_languages(results: Results) -> str:
-    """What two languages that are translations of English do to English and German."""
+    """English and German with and without two languages that are translations of English."""
     rows = []
     for label, name in TRANSLATED_LANGUAGES.items():
         row = scores(results, name)

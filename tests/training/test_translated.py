@@ -104,6 +104,17 @@ def test_word_vectors_and_a_new_language_learn_from_translations(folder: Path) -
         gather(dataset, "de", ["en"])
 
 
+def test_links_of_a_dataset_lead_to_the_same_place_in_its_copy(toy_dataset: Path, tmp_path: Path) -> None:
+    linked, copy = tmp_path / "linked", tmp_path / "deep" / "copy"
+    linked.mkdir()
+    (tmp_path / "pictures").symlink_to(toy_dataset / "images")
+    (linked / "images").symlink_to("../pictures")
+    write_rows(linked / "captions.jsonl", Dataset.open(toy_dataset).rows)
+    written = write_dataset(Dataset.open(linked), Dataset.open(toy_dataset).rows[:4], copy)
+    assert written.path == copy and written.rows == Dataset.open(copy).rows
+    assert (copy / "images").resolve() == (toy_dataset / "images").resolve()
+
+
 def test_rows_are_replaced_where_they_are(folder: Path, tmp_path: Path) -> None:
     copy = write_dataset(Dataset.open(folder), Dataset.open(folder).rows, tmp_path / "copy")
     some = list(copy.rows)[:5]

@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from lingvis.arrays import Ints
 from lingvis.data.detections import REGIONS, read_detections
 from lingvis.data.rows import SPLITS, Row, TextRow, named_image, parse_row, parse_text_row
+from lingvis.data.sentence_source import KINDS, SentenceSource
 from lingvis.errors import UserError, choices
 from lingvis.files import checksum
 from lingvis.untrusted import byte_lines
@@ -23,8 +23,6 @@ from lingvis.untrusted import byte_lines
 CAPTION_FILES = ("captions.jsonl", "captions.jsonl.gz")
 TEXT_ONLY_FILES = ("text-only.jsonl", "text-only.jsonl.gz")
 PROBLEMS_SHOWN = 20
-SentenceSource = Literal["captions", "parallel", "translated"]
-KINDS = {"captions": "captions", "parallel": "parallel sentences", "translated": "translated captions"}
 MOST_PROBLEMS = 10_000  # a file with more is read no further
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lingvis.data.dataset import CAPTION_FILES, Dataset, captions_file, write_rows
@@ -34,7 +35,12 @@ def write_dataset(dataset: Dataset, rows: Sequence[Row], out: Path | None = None
     check_copy(dataset.path, out)
     with atomic_folder(out) as folder:
         for entry in dataset.path.iterdir():
-            if entry.name not in CAPTION_FILES and not entry.name.startswith("."):
+            if entry.name in CAPTION_FILES or entry.name.startswith("."):
+                continue
+            if entry.is_symlink():
+                (folder / entry.name).symlink_to(entry.resolve())
+            else:
                 place_tree(entry, folder / entry.name)
         write_rows(folder / file.name, rows)
-    return Dataset.open(out)
+        written = Dataset.open(folder)
+    return replace(written, path=out)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lingvis.data.dataset import SentenceSource
+from lingvis.data.sentence_source import SentenceSource
 from lingvis.evaluation.bootstrap import CONFIDENCE, SAMPLES, Interval
 
 

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from lingvis.arrays import Ints
-from lingvis.data.dataset import KINDS, Captions, Dataset, SentenceSource
+from lingvis.data.dataset import Captions, Dataset
+from lingvis.data.sentence_source import KINDS, SentenceSource
 from lingvis.errors import UserError, choices
 from lingvis.evaluation.protocols import EvaluationProtocol
 

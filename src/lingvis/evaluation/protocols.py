@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from lingvis.data.sentence_source import SentenceSource
 from lingvis.errors import UserError, choices
-
-if TYPE_CHECKING:
-    from lingvis.data.dataset import SentenceSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

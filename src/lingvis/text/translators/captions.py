@@ -22,7 +22,7 @@ AT_ONCE = 128  # sentences between two writes: a program such as Apertium starts
 
 @dataclass(frozen=True, slots=True)
 class TranslatedLanguage:
-    """What this call added in one language; empty: sentences for which the translator had no words."""
+    """The captions that this call added in one language; empty: sentences for which the translator had no words."""
 
     translator: str
     images: int
