@@ -16,6 +16,7 @@ STUDIES = {
     "recipe": Study("train a recipe with several seeds, select on val, test once", "studies.recipe"),
     "languages": Study("train the rows of the language tables, several at once", "studies.languages.run"),
     "consistency": Study("CLC of trained models, and translated queries", "studies.languages.consistency"),
+    "sentences": Study("models on human and on machine-translated sentences", "studies.languages.sentences"),
     "queries": Study("speed of encoding queries on a CPU", "studies.languages.queries"),
     "transfer": Study("learning curves of Translator in a new language", "studies.transfer.run"),
     "alignment": Study("accuracy and memory of maps between word spaces", "studies.transfer.alignment"),

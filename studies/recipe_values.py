@@ -14,7 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from lingvis.errors import UserError
+from lingvis.recipes.schema import Recipe
 from lingvis.training.validate import load_recipe
 from studies.records import Record, append, find
 
@@ -68,6 +71,15 @@ def values_of(record: Mapping[str, Any], folder: Path) -> Record:
         *above, last = _parts(key)
         _place(values, above)[last] = copy.deepcopy(value)
     return values
+
+
+def same_values(stored: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether a run was trained with these values; a key that it lacks did not exist yet and had its default."""
+    try:
+        completed = Recipe.model_validate(stored).model_dump()
+    except ValidationError:  # keys were renamed since
+        return dict(stored) == dict(values)
+    return bool(json.loads(json.dumps(completed)) == values)
 
 
 def _digest(values: Mapping[str, Any]) -> str:
