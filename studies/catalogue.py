@@ -17,6 +17,7 @@ STUDIES = {
     "repeat": Study("train one seed several times: what differs, and from when on", "studies.repeat.run"),
     "languages": Study("train the rows of the language tables, several at once", "studies.languages.run"),
     "consistency": Study("CLC of trained models, and translated queries", "studies.languages.consistency"),
+    "sentences": Study("models on human and on machine-translated sentences", "studies.languages.sentences"),
     "queries": Study("speed of encoding queries on a CPU", "studies.languages.queries"),
     "transfer": Study("learning curves of Translator in a new language", "studies.transfer.run"),
     "alignment": Study("accuracy and memory of maps between word spaces", "studies.transfer.alignment"),

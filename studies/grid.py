@@ -14,7 +14,7 @@ from lingvis.evaluation.run import evaluate
 from lingvis.model.folder import CHECKPOINT, ModelConfig, is_model_folder
 from lingvis.training.loop.log import read_log
 from lingvis.training.run import train
-from studies.recipe_values import describe, keep_shipped, resolved, selection, values_of
+from studies.recipe_values import describe, keep_shipped, resolved, same_values, selection, values_of
 from studies.records import RUNS, Record, agrees, append, origin, read
 
 
@@ -40,8 +40,8 @@ class GridSetting:
             resume = (folder / CHECKPOINT).exists()
             train(recipe, self.dataset, folder, overrides=overrides, resume=resume, device=self.device)
         config = ModelConfig.read(folder)
-        given = (resolved(recipe, overrides), self.dataset_sha256)
-        if (config.recipe, config.dataset.sha256) != given:
+        same = same_values(config.recipe, resolved(recipe, overrides))
+        if not same or config.dataset.sha256 != self.dataset_sha256:
             raise UserError(
                 f"{folder} was trained with other data or values; choose another --work, or delete the folder"
             )
@@ -113,7 +113,7 @@ class TrainedCell(Cell):
 
     def agrees(self, record: Record) -> bool:
         """Also compares the values of the recipe."""
-        return super().agrees(record) and values_of(record, self.setting.out) == self.values()
+        return super().agrees(record) and same_values(values_of(record, self.setting.out), self.values())
 
     def measure(self) -> Record:
         """Train, then evaluate; the shipped recipe is stored beside the record."""

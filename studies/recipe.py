@@ -21,7 +21,7 @@ from lingvis.evaluation.run import evaluate
 from lingvis.training.loop.log import read_log
 from lingvis.training.run import train
 from studies.arguments import add_device, make_parser
-from studies.recipe_values import describe, keep_shipped, resolved, selection, values_of
+from studies.recipe_values import describe, keep_shipped, resolved, same_values, selection, values_of
 from studies.records import RUNS, Record, agrees, append, find, origin
 
 
@@ -53,7 +53,8 @@ def stored_run(args: argparse.Namespace, row: str, seed: int, dataset_sha256: st
     if record is None:
         return None
     values = resolved(args.recipe, [*args.overrides, f"training.seed={seed}"])
-    if not agrees(record, {"dataset_sha256": dataset_sha256}) or values_of(record, args.out) != values:
+    same = same_values(values_of(record, args.out), values)
+    if not same or not agrees(record, {"dataset_sha256": dataset_sha256}):
         raise UserError(
             f"record {record['name']} of {args.out / RUNS} was measured with other data or values; choose another "
             "--out or --name, or delete its line"

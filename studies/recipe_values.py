@@ -14,7 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from lingvis.errors import UserError
+from lingvis.recipes.schema import Recipe
 from lingvis.training.validate import load_recipe
 from studies.records import Record, append, find
 
@@ -30,7 +33,7 @@ def resolved(recipe: str, overrides: Sequence[str] = ()) -> Record:
 
 def selection(values: Mapping[str, Any], split: str = "") -> str:
     """How the epoch of a run with these values was selected, and the split that was measured once after it."""
-    over = values["training"]["selection_epochs"]
+    over = values["training"].get("selection_epochs", 1)
     epoch = "epoch of best mR on val" if over == 1 else f"epoch of best mean mR on val over {over} epochs"
     return f"{epoch}, then {split} once" if split else epoch
 
@@ -75,6 +78,15 @@ def values_of(record: Mapping[str, Any], folder: Path) -> Record:
         *above, last = _parts(key)
         _place(values, above)[last] = copy.deepcopy(value)
     return values
+
+
+def same_values(stored: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether a run was trained with these values; a key that it lacks did not exist yet and had its default."""
+    try:
+        completed = Recipe.model_validate(stored).model_dump()
+    except ValidationError:  # keys were renamed since
+        return dict(stored) == dict(values)
+    return bool(json.loads(json.dumps(completed)) == values)
 
 
 def _digest(values: Mapping[str, Any]) -> str:

@@ -64,6 +64,7 @@ SLOW = (
     "training/test_task.py",
     "training/test_teachers.py",
     "training/test_transfer.py",
+    "training/test_translated.py",
 )
 
 

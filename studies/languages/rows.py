@@ -8,6 +8,7 @@ from studies.method import NO_PSEUDO_CAPTIONS
 
 LANGUAGES = ("en", "de", "fr", "cs", "pt", "zh", "ar", "ug", "bo", "mn")
 NO_TEST = ("ug", "bo", "mn")
+TRANSLATED = ("es", "uk")  # machine translations of English, in `parallel` of the dataset
 TEXT_ONLY = ("en", "de", "fr", "cs", "pt")  # those that have sentences without pictures
 
 
@@ -15,7 +16,8 @@ TEXT_ONLY = ("en", "de", "fr", "cs", "pt")  # those that have sentences without 
 class Row:
     """A recipe with overrides, trained with `seeds`.
 
-    val_only: for selection, never measured on test. keep: other studies need its models.
+    val_only: for selection, never measured on test. keep: other studies need its models. translated: languages that it
+    learns from machine translations, which the dataset must have.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Row:
     seeds: tuple[int, ...] = (0,)
     val_only: bool = False
     keep: bool = False
+    translated: tuple[str, ...] = ()
 
 
 def _languages(*codes: str) -> str:
@@ -42,6 +45,7 @@ def _slower(languages: int) -> tuple[str, ...]:
     )
 
 
+LEARN_TRANSLATED = "data.translated=true"
 # LIWE with one language: batches of captions.
 ONE = (
     "training.sampling.name=captions",
@@ -78,13 +82,13 @@ def _many_languages() -> list[Row]:
     return [
         Row("s_liwe-1", "s_liwe", (_languages("en"), *ONE)),
         Row("s_liwe-2", "s_liwe", (_languages("en", "de"),)),
-        Row("s_liwe-10", "s_liwe", _slower(10)),
-        Row("l_liwe-10", "l_liwe", _slower(10)),
+        Row("s_liwe-10", "s_liwe", _slower(10), keep=True),
+        Row("l_liwe-10", "l_liwe", _slower(10), keep=True),
         Row("par_embn", "par_embn"),
-        Row("mule", "mule"),
-        Row("la", "la"),
+        Row("mule", "mule", keep=True),
+        Row("la", "la", keep=True),
         Row("la-no-exploration", "la", ("pretraining.explore=0.0",)),
-        Row("hem", "hem"),
+        Row("hem", "hem", keep=True),
         Row("smalr", "smalr", keep=True),
         *(Row(f"threshold-{t}", "mule", (f"text.tokenizer.min_count={t}",)) for t in (5, 20, 50)),
         *(Row(f"pca-{d}", "mule", (f"text.words.vector_dim={d}",)) for d in (50, 100, 200)),
@@ -112,6 +116,41 @@ def _numbers_of_languages() -> list[Row]:
         if count > 2:
             rows.append(Row(f"s_liwe-{count}-languages", "s_liwe", (some, *_slower(count))))
     return rows
+
+
+def _translated_languages() -> list[Row]:
+    """Two and ten languages with two more that are translations of English, as most languages of SMALR's tables are."""
+    rows = []
+    for count in (2, 10):
+        codes = (*LANGUAGES[:count], *TRANSLATED)
+        for name in ("s_liwe", "mule", "smalr"):
+            values = (
+                _languages(*codes),
+                LEARN_TRANSLATED,
+                *(_slower(len(codes)) if name == "s_liwe" else ()),
+            )
+            rows.append(
+                Row(f"{name}-{count}-es-uk", name, values, keep=name == "smalr", translated=TRANSLATED)
+            )
+    return rows
+
+
+def _machine_captions() -> list[Row]:
+    """Portuguese from human captions, from machine translations of the English ones, and from both.
+
+    Letters alone: word vectors would have seen the human captions.
+    """
+    both = _languages("en", "pt")
+    return [
+        Row("s_liwe-en-pt", "s_liwe", (both,)),
+        Row(
+            "s_liwe-en-pt-machine",
+            "s_liwe",
+            (both, LEARN_TRANSLATED, 'data.annotated_languages=["en"]'),
+            translated=("pt",),
+        ),
+        Row("s_liwe-en-pt-both", "s_liwe", (both, LEARN_TRANSLATED), translated=("pt",)),
+    ]
 
 
 def _liwe_sizes() -> list[Row]:
@@ -165,5 +204,13 @@ def _own() -> list[Row]:
 
 ROWS = {
     row.name: row
-    for row in (*_one_language(), *_many_languages(), *_numbers_of_languages(), *_liwe_sizes(), *_own())
+    for row in (
+        *_one_language(),
+        *_many_languages(),
+        *_numbers_of_languages(),
+        *_translated_languages(),
+        *_machine_captions(),
+        *_liwe_sizes(),
+        *_own(),
+    )
 }

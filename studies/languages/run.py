@@ -1,6 +1,8 @@
 """Train rows of the language tables, several at once on one GPU; a row with all its records is skipped.
 
 python -m studies languages DATASET --out results/languages --at-once 6 --rows mule smalr 'embn-*'
+
+Rows with machine translations need a dataset that has them (`lingvis data translate`) and are left out otherwise.
 """
 
 from __future__ import annotations
@@ -10,22 +12,32 @@ import fnmatch
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from lingvis.data.dataset import Dataset
 from studies.arguments import add_out, make_parser
 from studies.languages.rows import ROWS, Row
 from studies.recipe import run_name
 from studies.records import RUNS, read
 
+PROTOCOL, TRANSLATED_PROTOCOL = "flickr8k-ml", "flickr8k-ml-translated"
 
-def run(row: Row, args: argparse.Namespace, until: float) -> str:
-    """Train and measure one row in a process of its own; return a line to print."""
+
+def run(row: Row, args: argparse.Namespace, until: float, translated: Collection[str]) -> str:
+    """Train and measure one row in a process of its own; return a line to print.
+
+    translated: the languages that the dataset has machine translations in.
+    """
+    missing = [lang for lang in row.translated if lang not in translated]
+    if missing:
+        return f"{row.name}: not started, {args.dataset} has no translated captions in {', '.join(missing)}"
     if time.monotonic() > until:
         return f"{row.name}: not started, the time is up"
     command = [sys.executable, "-m", "studies", "recipe", row.recipe, str(args.dataset)]
     command += [*row.overrides, *args.overrides]
+    command += ["--protocol", TRANSLATED_PROTOCOL if row.translated else PROTOCOL]
     command += ["--out", str(args.out), "--name", row.name, "--seeds", *map(str, row.seeds)]
     command += ["--validation-only"] if row.val_only else []
     command += ["--keep", str(args.keep)] if row.keep and args.keep else []
@@ -50,10 +62,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parser.parse_intermixed_args(arguments)
     until = time.monotonic() + 60 * args.minutes
     names = dict.fromkeys(name for pattern in args.rows for name in fnmatch.filter(ROWS, pattern))
+    translated = {
+        lang for row in Dataset.open(args.dataset).rows if row.split == "train" for lang in row.translated
+    }
     stored = {record["name"] for record in read(args.out / RUNS)}
     missing = [ROWS[name] for name in names if {run_name(name, seed) for seed in ROWS[name].seeds} - stored]
     with ThreadPoolExecutor(args.at_once) as pool:
-        for line in pool.map(lambda row: run(row, args, until), missing):
+        for line in pool.map(lambda row: run(row, args, until, translated), missing):
             print(line, flush=True)
 
 

@@ -15,6 +15,7 @@ from lingvis.cli.app import app
 from lingvis.files import write_text
 from lingvis.recipes.overview import MEASURED
 from studies.arguments import make_parser
+from studies.languages import translated
 from studies.pooling.report import pooling_table
 from studies.pretrained.report import precision_table, without_torch_table
 from studies.relevance.report import confidence_table, language_table, reported_sentences
@@ -52,6 +53,10 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "languages-summary": languages.languages_summary,
     "claims": claims,
     "consistency": languages.consistency,
+    "consistency-machine": translated.consistency,
+    "sentences": translated.sentences,
+    "machine-captions": translated.machine_captions,
+    "translated-languages": translated.translated_languages,
     "lingvis-speed": languages.query_speed,
     "liwe-sizes": ablations.liwe_sizes,
     "lambda": ablations.lambdas,

@@ -3,7 +3,7 @@
 python -m studies transfer DATASET --source de --target fr [--sizes 100 1000 0] [--methods fs t1] [section.key=value ...]
 
 The dataset needs features and word vectors. Runs that have a record in --out are not trained again; a stopped command
-resumes. Also writes SOURCE-TARGET.csv and SOURCE-TARGET.png into --out.
+resumes. Also writes SOURCE-TARGET.csv and SOURCE-TARGET.png of all records of the pair into --out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lingvis.text.alignment import induce_dictionary, parallel_words
 from studies.arguments import add_grid, add_out, make_parser
 from studies.grid import stored_records
 from studies.parallel import raise_failed, workers
-from studies.records import Record, check_writable
+from studies.records import Record, agrees, check_writable, read
 from studies.transfer.cells import SourceRun, TransferCell, TransferSetting
 from studies.transfer.methods import METHODS
 from studies.transfer.report import draw_curve, transfer_csv, transfer_table
@@ -40,9 +40,10 @@ def run_transfer_study(
     device: str | None = None,
     at_once: int = 1,
 ) -> list[Record]:
-    """Return the records of all methods, sizes and seeds, with those of earlier calls; write the pair's CSV and PNG.
+    """Return the records of these methods, sizes and seeds, with those of earlier calls.
 
-    Source models are kept in `work` for other pairs. A stopped run is resumed.
+    The pair's CSV and PNG show all its records. Source models are kept in `work` for other pairs. A stopped run is
+    resumed.
     """
     dataset = Dataset.open(dataset_path)
     chosen = list(methods) or list(METHODS)
@@ -74,10 +75,14 @@ def run_transfer_study(
         raise_failed(run_all(list(sources.values()), "source models"))
         raise_failed(run_all(missing, setting.pair))
     stored = stored_records(cells, setting.file)
-    records = [stored[cell.name] for cell in cells]
-    write_text(out / f"{setting.pair}.csv", transfer_csv(records))
-    draw_curve(records, out / f"{setting.pair}.png")
-    return records
+    whole = [
+        record
+        for record in read(setting.file)
+        if agrees(record, {"source": source, "target": target, "dataset_sha256": dataset.fingerprint})
+    ]
+    write_text(out / f"{setting.pair}.csv", transfer_csv(whole))
+    draw_curve(whole, out / f"{setting.pair}.png")
+    return [stored[cell.name] for cell in cells]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lingvis.data.dataset import PROBLEMS_SHOWN, Dataset, read_rows, write_rows
-from lingvis.data.rows import Row, TextRow
+from lingvis.data.rows import Row, TextRow, Translation
 from lingvis.errors import UserError
 
 GOOD = b'{"image": "a.jpg", "split": "train", "captions": {"en": ["A dog."]}}\n'
@@ -171,6 +171,39 @@ def test_captions_map_to_images_as_a_plain_loop_says(tmp_path: Path) -> None:
     assert dataset.captions("train", ["de"]).images == ["a.jpg", "b.jpg"]
     assert dataset.captions("train", source="parallel").texts == ["ap"]
     assert dataset.languages == ["en", "de"]
+
+
+def test_machine_translations_are_apart_from_captions_until_asked_for(tmp_path: Path) -> None:
+    rows = some_rows()
+    made = {"en": Translation(translator="x", captions=("a2 in English",))}
+    french = {lang: Translation(translator="x", captions=(f"de {lang}",)) for lang in ("en", "de")}
+    rows[0] = rows[0].model_copy(update={"translated": {"de": made, "fr": french}})
+    dataset = Dataset(tmp_path, rows)
+    assert dataset.languages == ["en", "de"]
+    assert "a2 in English" not in dataset.captions("train").texts
+    translated = dataset.captions("train", source="translated")
+    assert list(zip(translated.langs, translated.texts, strict=True)) == [
+        ("de", "a2 in English"), ("fr", "de en"), ("fr", "de de"),
+    ]  # fmt: skip
+    with pytest.raises(UserError, match="no translated captions in en in split train; the split has: de, fr"):
+        dataset.captions("train", ["en"], source="translated")
+    whole = dataset.with_translations()
+    assert whole.languages == ["en", "de", "fr"]
+    assert whole.rows[0].captions == {
+        "en": ("a0", "a1"), "de": ("a2", "a2 in English"), "fr": ("de en", "de de"),
+    }  # fmt: skip
+    some = dataset.with_translations(human=["en"])
+    assert some.rows[0].captions["de"] == ("a2 in English",)
+    assert (some.rows[1].captions, dataset.rows[1].captions) == ({}, {"de": ("b0",)})
+
+
+def test_packed_rows_are_the_same_bytes_every_time(tmp_path: Path) -> None:
+    for name in ("one.jsonl.gz", "two.jsonl.gz", "plain.jsonl"):
+        write_rows(tmp_path / name, some_rows())
+    assert (tmp_path / "one.jsonl.gz").read_bytes() == (tmp_path / "two.jsonl.gz").read_bytes()
+    assert (
+        gzip.decompress((tmp_path / "one.jsonl.gz").read_bytes()) == (tmp_path / "plain.jsonl").read_bytes()
+    )
 
 
 @pytest.mark.parametrize(

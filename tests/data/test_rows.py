@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lingvis.data.rows import Region, Row, named_image, parse_row
+from lingvis.data.rows import Region, Row, Translation, named_image, parse_row
 
 
 def problems_of(**changes: object) -> list[str]:
@@ -23,6 +23,7 @@ def test_a_full_row_survives_the_way_to_disk_and_back() -> None:
         split="val",
         captions={"en": ("A dog.", "A dog."), "zh-Hant": ("一隻狗",), "es-419": ()},
         parallel={"en": "A dog.", "de": "Ein Hund."},
+        translated={"fr": {"en": Translation(translator="argos", captions=("Un chien.",))}},
         regions=(Region(box=(0.0, 1.0, 2.5, 3.0), label="dog", score=0.5),),
     )
     assert parse_row(row.to_json()) == (row, [])
@@ -62,7 +63,19 @@ def test_empty_optional_keys_are_not_written() -> None:
             {"regions": [{"box": [1, 2, 3, 4], "name": "dog"}]},
             "unknown key 'regions.0.name'; allowed: box, label",
         ),
-        ({"caption": {}}, "unknown key 'caption'; allowed: image, split, captions, parallel, regions"),
+        ({"translated": {"d": {}}}, "bad language code 'd'"),
+        (
+            {"translated": {"de": {"en": {"by": "x", "translator": "x", "captions": ["Hund"]}}}},
+            "unknown key 'translated.de.en.by'; allowed: translator, captions",
+        ),
+        (
+            {"translated": {"de": {"en": {"translator": "x", "captions": [""]}}}},
+            "translated.de.en.captions.0: empty caption",
+        ),
+        (
+            {"caption": {}},
+            "unknown key 'caption'; allowed: image, split, captions, parallel, translated, regions",
+        ),
     ],
 )
 def test_a_wrong_value_is_named_with_its_place(changes: dict[str, object], expected: str) -> None:

@@ -9,7 +9,7 @@ from PIL import Image
 
 from lingvis.data import fonts
 from lingvis.data.dataset import Dataset
-from lingvis.data.rows import Row
+from lingvis.data.rows import Row, Translation
 from lingvis.data.sheet import TILE, contact_sheet
 from lingvis.data.show import describe, to_text
 from lingvis.errors import UserError
@@ -27,6 +27,7 @@ def make_dataset(path: Path) -> Dataset:
             split="train",
             captions={"en": ("A cat",)},
             parallel={"en": "A cat", "fr": "Un chat"},
+            translated={"es": {"en": Translation(translator="apertium", captions=("Un gato", "Gato"))}},
         ),
         Row(image="c.jpg", split="test", captions={"zh": ("猫", "小猫"), "ar": ("قطة صغيرة",), "en": ()}),
     ]
@@ -78,6 +79,7 @@ def test_describe_counts_what_is_there(tmp_path: Path) -> None:
             },
         },
         "parallel": {"en": {"train": 1}, "fr": {"train": 1}},
+        "translated": {"es": {"train": 2}},
     }
     assert json.loads(json.dumps(description)) == description
 

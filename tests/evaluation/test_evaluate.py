@@ -32,7 +32,17 @@ def test_the_report_has_the_agreed_shape(dataset: Dataset, hashed: Any) -> None:
     assert report["parameters"] == {"image": 100, "text": 20, "total": 120}
     assert list(report["languages"]) == ["en", "ar", "de"]
     german = report["languages"]["de"]
-    assert list(german) == ["zero_shot", "images", "captions", "i2t", "t2i", "mR", "rsum", "chance"]
+    assert list(german) == [
+        "zero_shot",
+        "images",
+        "captions",
+        "sentences",
+        "i2t",
+        "t2i",
+        "mR",
+        "rsum",
+        "chance",
+    ]
     assert (german["images"], german["captions"]) == (10, 20)
     assert list(german["i2t"]) == ["R@1", "R@5", "R@10", "median", "mean"]
     assert report["HA"] is None

@@ -66,10 +66,10 @@ def test_captions_serve_where_there_are_no_translations(dataset: Dataset) -> Non
 
 
 def test_the_first_captions_are_kept(dataset: Dataset) -> None:
-    one = EvaluationProtocol(name="one", summary="", captions=1, first_captions=True)
+    one = EvaluationProtocol(name="one", summary="", most=1, captions=1)
     found = pools(dataset, one, "test", ["de"])[0]
     assert found.texts == [f"Bild 0 von {number}" for number in range(2, 12)]
-    two = EvaluationProtocol(name="two", summary="", captions=2, first_captions=True)
+    two = EvaluationProtocol(name="two", summary="", most=2, captions=2)
     with pytest.raises(UserError, match=r"needs 2 captions per image, found 1 of 2\.png in de"):
         pools(dataset, two, "test", ["de"])
 

@@ -23,6 +23,7 @@ LANGUAGES = (*TESTED, "ug", "bo", "mn")
 LANGUAGE_BLOCKS = (
     "claims",
     "consistency",
+    "consistency-machine",
     "dictionary-coverage",
     "dictionary-rules",
     "exploration",
@@ -32,8 +33,11 @@ LANGUAGE_BLOCKS = (
     "latent",
     "lingvis-speed",
     "liwe-sizes",
+    "machine-captions",
     "plateaus",
     "search-log",
+    "sentences",
+    "translated-languages",
 )
 
 

@@ -20,7 +20,9 @@ from lingvis.text.vectors.table import WordTable
 from studies import grid
 from studies.__main__ import main
 from studies.recipe_values import values_of
-from studies.records import RUNS, Record, read
+from studies.records import RUNS, Record, append, read
+from studies.tables.results.records import Results
+from studies.tables.results.transfer import transfer
 from studies.transfer.methods import METHODS
 from studies.transfer.report import draw_curve, transfer_csv, transfer_table
 from studies.transfer.run import run_transfer_study
@@ -137,6 +139,11 @@ def test_the_source_model_stays_and_nothing_is_trained_again(
     ] == ["source-en-0"]
     monkeypatch.setattr(grid, "train", lambda *_, **__: pytest.fail("trained again"))
     assert len(run(dataset, measured)) == 5
+    (control,) = run(dataset, measured, methods=["fs-image"])
+    assert control["method"] == "fs-image"
+    assert (
+        len((measured / "out" / "en-de.csv").read_text().splitlines()) == 1 + 5 * 2
+    )  # all records of the pair
     file = measured / "out" / RUNS
     whole = file.read_text()
     file.write_text("".join(line for line in whole.splitlines(keepends=True) if "en-de/t1-6-0" not in line))
@@ -223,5 +230,12 @@ def test_the_table_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path)
     lines = transfer_csv(records).splitlines()
     assert lines[1] == "fs,100,0,t2i,1.00,2.00,3.00,7.00,test"
     assert lines[2] == "fs,100,0,i2t,11.00,12.00,13.00,7.00,test"
+    for method, value in (("fs-image", 5.0), ("t2-procrustes", 12.5)):
+        records.append(made_up(method, 100, 0, value))
+    for number, record in enumerate(records):
+        append(tmp_path / "transfer" / RUNS, {"name": str(number), **record})
+    assert transfer(Results(tmp_path)).splitlines()[-1] == (
+        "The image side of the source alone gives FS +2.5 of +10.0 points with 100 captions that T2 gains."
+    )
     draw_curve(records, tmp_path / "curve.png")
     assert (tmp_path / "curve.png").stat().st_size > 10_000

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from lingvis.arrays import Ints
 from lingvis.data.detections import REGIONS, read_detections
 from lingvis.data.rows import SPLITS, Row, TextRow, named_image, parse_row, parse_text_row
+from lingvis.data.sentence_source import KINDS, SentenceSource
 from lingvis.errors import UserError, choices
 from lingvis.files import checksum
 from lingvis.untrusted import byte_lines
@@ -124,6 +126,15 @@ class Dataset:
         """A copy without some images, such as broken pictures."""
         return replace(self, rows=[row for row in self.rows if row.image not in images])
 
+    def with_translations(self, human: Collection[str] | None = None) -> Dataset:
+        """A copy whose machine translations are captions like the others; human: languages that keep their human ones."""
+        rows = []
+        for row in self.rows:
+            kept = {lang: texts for lang, texts in row.captions.items() if human is None or lang in human}
+            added = {lang: (*kept.get(lang, ()), *row.translations(lang)) for lang in row.translated}
+            rows.append(row.model_copy(update={"captions": kept | added}))
+        return replace(self, rows=rows)
+
     def with_regions(self, detections: str | None = None) -> Dataset:
         """A copy whose rows have stored regions.
 
@@ -143,7 +154,7 @@ class Dataset:
         split: str,
         languages: Sequence[str] | None = None,
         *,
-        source: Literal["captions", "parallel"] = "captions",
+        source: SentenceSource = "captions",
     ) -> Captions:
         """All sentences of `split` in `languages` (None: in all) and the images with at least one."""
         if split not in SPLITS:
@@ -172,19 +183,18 @@ class Dataset:
             available = {
                 lang for row in self.rows if row.split == split for lang, _ in _sentences(row, source)
             }
-            kind = "parallel sentences" if source == "parallel" else source
             raise UserError(
-                f"{self.path} has no {kind} in {absent} in split {split}; the split has: {choices(available)}"
+                f"{self.path} has no {KINDS[source]} in {absent} in split {split}; the split has: {choices(available)}"
             )
         return Captions(images, texts, langs, np.asarray(image_of, dtype=np.int64))
 
 
-def _sentences(row: Row, source: Literal["captions", "parallel"]) -> Iterator[tuple[str, str]]:
+def _sentences(row: Row, source: SentenceSource) -> Iterator[tuple[str, str]]:
     if source == "parallel":
         yield from row.parallel.items()
         return
-    for lang, sentences in row.captions.items():
-        for text in sentences:
+    for lang in row.translated if source == "translated" else row.captions:
+        for text in row.translations(lang) if source == "translated" else row.captions[lang]:
             yield lang, text
 
 
@@ -265,6 +275,9 @@ def _lines(file: Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:
 
 
 def write_rows(file: Path, rows: Iterable[Row]) -> None:
-    """Write rows to a file in the format of captions.jsonl."""
-    with file.open("w", encoding="utf-8", newline="\n") as out:
-        out.writelines(row.to_json() + "\n" for row in rows)
+    """Write rows to a file in the format of captions.jsonl, packed if its name ends in .gz."""
+    with file.open("wb") as raw, contextlib.ExitStack() as stack:
+        # Without name and time: the same rows make the same file.
+        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if file.suffix == ".gz" else None
+        out = raw if packed is None else stack.enter_context(packed)
+        out.writelines(f"{row.to_json()}\n".encode() for row in rows)

@@ -1,4 +1,4 @@
-"""Rows of a dataset: an image, its split, its captions by language, translations and regions."""
+"""Rows of a dataset: an image, its split, its captions by language, their translations and regions."""
 
 from __future__ import annotations
 
@@ -59,17 +59,31 @@ class Region(StrictModel, strict=True):
     score: Number | None = None
 
 
+class Translation(StrictModel, strict=True):
+    """Captions that a translator made from the human captions of the row in another language."""
+
+    translator: str
+    captions: tuple[Sentence, ...]
+
+
 class Row(StrictModel, strict=True):
     """An image with its captions.
 
-    captions: any number of sentences by language. parallel: sentences that are translations of one another.
+    captions: any number of sentences by language, written by people. parallel: sentences that are translations of one
+    another. translated: machine translations of `captions`, by language and by the language that they come from.
     """
 
     image: Annotated[str, AfterValidator(_relative)]
     split: Split
     captions: dict[Language, tuple[Sentence, ...]] = Field(default_factory=dict)
     parallel: dict[Language, Sentence] = Field(default_factory=dict)
+    translated: dict[Language, dict[Language, Translation]] = Field(default_factory=dict)
     regions: tuple[Region, ...] = ()
+
+    def translations(self, lang: str) -> tuple[str, ...]:
+        """All machine translations into a language."""
+        made = self.translated.get(lang, {}).values()
+        return tuple(caption for translation in made for caption in translation.captions)
 
     def to_json(self) -> str:
         """The row as one line of captions.jsonl, without empty optional keys."""
@@ -146,7 +160,8 @@ def _row_problem(problem: Any, row: type[BaseModel]) -> str:
     if kind == "missing":
         return explain(problem, where=f"key {where!r}")
     if kind == "extra_forbidden":
-        allowed = (Region if len(parts) > 1 else row).model_fields
+        inner: dict[str, type[BaseModel]] = {"regions": Region, "translated": Translation}
+        allowed = (inner.get(parts[0], row) if len(parts) > 1 else row).model_fields
         return f"unknown key {where!r}; allowed: {', '.join(allowed)}"
     if kind == "json_invalid":  # the json module accepts more, such as half of a surrogate pair
         return f"bad JSON: {problem['ctx']['error']}"

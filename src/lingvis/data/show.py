@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from lingvis.data.dataset import Dataset
 from lingvis.data.rows import SPLITS
 
+KINDS = ("parallel", "translated")  # sentences beside the human captions
 Words = Callable[[str, str], list[str]]
 
 
@@ -42,13 +43,15 @@ class DatasetDescription:
     """Counts of a dataset.
 
     images: split -> number of images, and `total`. languages: language -> split -> its captions.
-    parallel: language -> split -> number of parallel sentences. Splits and languages without any are omitted.
+    parallel, translated: language -> split -> number of parallel sentences and of machine translations. Splits and
+    languages without any are omitted.
     """
 
     dataset: str
     images: dict[str, int]
     languages: dict[str, dict[str, CaptionCounts]]
     parallel: dict[str, dict[str, int]]
+    translated: dict[str, dict[str, int]]
 
     def as_json(self) -> dict[str, Any]:
         """The description as JSON values."""
@@ -69,13 +72,19 @@ def describe(dataset: Dataset, words: Words) -> DatasetDescription:
             if groups:
                 languages[lang][split] = _count(groups, lang, words)
     parallel: dict[str, dict[str, int]] = {}
+    translated: dict[str, dict[str, int]] = {}
     for split, rows in splits.items():
         for row in rows:
-            for lang in row.parallel:
-                counts = parallel.setdefault(lang, {})
-                counts[split] = counts.get(split, 0) + 1
+            _add(parallel, split, dict.fromkeys(row.parallel, 1))
+            _add(translated, split, {lang: len(row.translations(lang)) for lang in row.translated})
     images = {split: len(rows) for split, rows in splits.items()} | {"total": len(dataset.rows)}
-    return DatasetDescription(str(dataset.path), images, languages, parallel)
+    return DatasetDescription(str(dataset.path), images, languages, parallel, translated)
+
+
+def _add(counts: dict[str, dict[str, int]], split: str, more: Mapping[str, int]) -> None:
+    for lang, count in more.items():
+        of_lang = counts.setdefault(lang, {})
+        of_lang[split] = of_lang.get(split, 0) + count
 
 
 def _count(groups: Sequence[Sequence[str]], lang: str, words: Words) -> CaptionCounts:
@@ -96,14 +105,15 @@ def to_text(description: DatasetDescription) -> str:
     counts = description.images
     parts = ", ".join(f"{split} {counts[split]:,}" for split in SPLITS)
     table: list[tuple[str, ...]] = [
-        ("lang", "split", "images", "captions", "words", "characters", "vocabulary", "parallel")
+        ("lang", "split", "images", "captions", "words", "characters", "vocabulary", *KINDS)
     ]
-    for lang in dict.fromkeys([*description.languages, *description.parallel]):
+    kinds = [getattr(description, kind) for kind in KINDS]
+    for lang in dict.fromkeys(lang for counts in (description.languages, *kinds) for lang in counts):
         for split in SPLITS:
             captions = description.languages.get(lang, {}).get(split)
-            translations = description.parallel.get(lang, {}).get(split, 0)
-            if captions or translations:
-                table.append((lang, split, *_cells(captions), f"{translations:,}" if translations else ""))
+            others = [counts.get(lang, {}).get(split, 0) for counts in kinds]
+            if captions or any(others):
+                table.append((lang, split, *_cells(captions), *(f"{n:,}" if n else "" for n in others)))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
         "  ".join(

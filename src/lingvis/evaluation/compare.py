@@ -120,7 +120,10 @@ def _weights(measured: Sequence[EvaluationPool]) -> dict[str, Floats]:
 
 def _language(pool: EvaluationPool, folds: int) -> ComparedLanguage:
     return ComparedLanguage(
-        images=len(pool.images), captions=len(pool.texts), chance=pool_chance(pool, folds)
+        images=len(pool.images),
+        captions=len(pool.texts),
+        sentences=pool.source,
+        chance=pool_chance(pool, folds),
     )
 
 

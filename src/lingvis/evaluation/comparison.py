@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lingvis.data.sentence_source import SentenceSource
 from lingvis.evaluation.bootstrap import CONFIDENCE, SAMPLES, Interval
 
 
@@ -36,10 +37,11 @@ class RunDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedLanguage:
-    """The data that a language was measured on; chance: mR of a random order."""
+    """The data that a language was measured on; sentences: their source; chance: mR of a random order."""
 
     images: int
     captions: int
+    sentences: SentenceSource
     chance: float
 
 

@@ -155,6 +155,7 @@ def _language(pool: EvaluationPool, scorer: Scorer, folds: int, *, zero_shot: bo
         images=len(pool.images),
         captions=len(pool.texts),
         chance=pool_chance(pool, folds),
+        sentences=pool.source,
     )
 
 

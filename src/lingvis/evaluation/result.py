@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lingvis.data.sentence_source import SentenceSource
 from lingvis.evaluation.metrics import RetrievalScores
 
 
@@ -13,7 +14,8 @@ from lingvis.evaluation.metrics import RetrievalScores
 class LanguageScores(RetrievalScores):
     """The scores of one language, and the data they were measured on.
 
-    zero_shot: whether no model was trained on the language. chance: mR of a random order.
+    zero_shot: whether no model was trained on the language. sentences: where they come from; `translated` are machine
+    translations. chance: mR of a random order.
     For translated queries, read_in: the languages of the queries that the model encoded; single: the scores of
     the untranslated sentences, None if a model was not trained on the language.
     """
@@ -22,6 +24,7 @@ class LanguageScores(RetrievalScores):
     images: int
     captions: int
     chance: float
+    sentences: SentenceSource = "captions"
     read_in: Sequence[str] | None = None
     single: RetrievalScores | None = None
 
@@ -34,6 +37,7 @@ class LanguageScores(RetrievalScores):
             "zero_shot": self.zero_shot,
             "images": self.images,
             "captions": self.captions,
+            "sentences": self.sentences,
             **_numbers(self),
             "chance": self.chance,
             **translated,

@@ -22,6 +22,7 @@ from lingvis.model.encoder import with_torch
 from lingvis.model.onnx.embedder import OnnxEmbedder
 from lingvis.model.stored import StoredImages
 from lingvis.pretrained import find_model, is_shipped
+from lingvis.text.translators import Translator
 
 OpenedModel = Embedder | OnnxEmbedder
 
@@ -30,13 +31,13 @@ def evaluate(
     model: OpenedModel | Path | str | Sequence[OpenedModel | Path | str],
     dataset: Dataset | Path | str,
     *,
-    protocol: str = "all",
+    protocol: str | EvaluationProtocol = "all",
     split: str | None = None,
     languages: Sequence[str] | None = None,
     consistency: str | None = None,
     save_consistency: bool = False,
     translate_to: str | None = None,
-    translator: str | None = None,
+    translator: str | Translator | None = None,
     page: Path | str | None = None,
     map: Path | str | None = None,
     coefficients: Path | str | None = None,
@@ -45,14 +46,15 @@ def evaluate(
     """Measure recalls in both directions for every language; several models are measured as an ensemble.
 
     model: a model folder, the name of a model that comes with lingvis, or an opened model; or several. dataset: a
-    dataset folder with the model's features. protocol: a name of `lingvis.evaluation.protocols.PROTOCOLS`. split: by
-    default the first of the protocol. languages: by default all of the split that the models were trained on (with
-    translate_to, all of the split). consistency: score every query together with its translations: mean (CLC-A), or
-    learned on split val (CLC-C); save_consistency: store the learned weights in the model folder. translate_to:
-    replace every query by its translation in this language. translator: its registered name; by default the parallel
-    sentences of the dataset are used. page: an HTML file to write, with the numbers and example queries. map: a PNG
-    file to write, with pictures and sentences of the first language in a plane. coefficients: a PNG file to write, with
-    the learned weights of pooling gpo. device: cpu or cuda, for models given as folders.
+    dataset folder with the model's features. protocol: a name of `lingvis.evaluation.protocols.PROTOCOLS`, or a
+    protocol. split: by default the first of the protocol. languages: by default all of the split that the models were
+    trained on (with translate_to, all of the split). consistency: score every query together with its translations:
+    mean (CLC-A), or learned on split val (CLC-C); save_consistency: store the learned weights in the model folder.
+    translate_to: replace every query by its translation in this language. translator: its registered name, or a
+    function (sentences, source, target) -> sentences; by default the parallel sentences of the dataset are used. page:
+    an HTML file to write, with the numbers and example queries. map: a PNG file to write, with pictures and sentences
+    of the first language in a plane. coefficients: a PNG file to write, with the learned weights of pooling gpo. device:
+    cpu or cuda, for models given as folders.
     """
     models = [model] if isinstance(model, OpenedModel | Path | str) else list(model)
     if not models:

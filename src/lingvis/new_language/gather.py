@@ -83,9 +83,10 @@ def _add(part: SentenceGroups, row: Row | TextRow, lang: str, known: Sequence[st
 
 
 def _sentences(row: Row | TextRow, lang: str) -> list[str]:
-    """Captions and the parallel sentence, without repetition."""
+    """Captions and the parallel sentence, without repetition; machine translations if there are none."""
     parallel = (row.parallel[lang],) if lang in row.parallel else ()
-    return list(dict.fromkeys((*row.captions.get(lang, ()), *parallel)))
+    translated = row.translations(lang) if isinstance(row, Row) else ()
+    return list(dict.fromkeys((*row.captions.get(lang, ()), *parallel) or translated))
 
 
 def _known(row: Row | TextRow, lang: str, known: Sequence[str]) -> KnownSentences:

@@ -196,7 +196,7 @@ def _open(embedder: Embedder, lang: str, path: Path) -> tuple[Dataset, StoredIma
         return without_pictures, None
     captions_file(path)  # raises if this is not a dataset
     dataset = Dataset.open(path)
-    if not any(row.captions.get(lang) or row.parallel.get(lang) for row in dataset.rows):
+    if not any(lang in {*row.captions, *row.parallel, *row.translated} for row in dataset.rows):
         return dataset, None
     stored = StoredImages.open(embedder, dataset)
     return without_broken(dataset, [stored.store]), stored

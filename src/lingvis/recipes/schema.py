@@ -65,6 +65,8 @@ class DataSection(_Section):
     """Name of the stored word vectors, for word parts that start from them."""
     classes: bool = False
     """Whether to learn the names of the classes that image.classes recognises, in all languages that have them."""
+    translated: bool = False
+    """Whether machine translations (`lingvis data translate`) count as training captions, beside the human ones."""
     text_only: bool = False
     """Whether to use text-only sentences (sentences without a picture)."""
     captions: Annotated[int, Field(ge=0)] = 0
@@ -76,8 +78,9 @@ class DataSection(_Section):
     annotated: str = ""
     """File that names the annotated images, one per line, instead of a share of them."""
     annotated_languages: Annotated[list[str], AfterValidator(_each_once)] = []
-    """Languages with human captions in training; [] = all. The other languages are learnt from sentences without a
-    picture and, where they have a table of labels, from pseudo captions; validation measures all languages."""
+    """Languages with human captions in training; [] = all. The other languages are learnt from machine translations,
+    from sentences without a picture and, where they have a table of labels, from pseudo captions; validation measures
+    all languages."""
 
 
 class StartSection(_Section):

@@ -62,7 +62,7 @@ def calibrate(
     """
     source = find_model(run)
     target = source if out is None else find_model(out)
-    languages = ModelConfig.read(target).languages
+    config = ModelConfig.read(target)
     opened = Dataset.open(dataset)
     model = Embedder.load(source, device=device)
     if not model.inner_product:
@@ -78,7 +78,8 @@ def calibrate(
         split=split,
         pictures=len(judged.image_emb),
     )
-    known = KnownWords.of_dataset(opened, languages)
+    learned_from = opened.with_translations() if config.recipe.get("data", {}).get("translated") else opened
+    known = KnownWords.of_dataset(learned_from, config.languages)
     known.write(target)
     calibration.write(target)
     return CalibratedModel(target, calibration, len(known))

@@ -22,7 +22,7 @@ from lingvis.types import Clock, Tokens
 class Origin(IntEnum):
     """Who wrote a sentence."""
 
-    HUMAN = 0  # a person, about a picture of the dataset
+    HUMAN = 0  # a person, about a picture of the dataset; or a translator, from what a person wrote
     TEXT_ONLY = 1  # a person, about a picture that is not in the dataset
     PSEUDO = 2  # a detector, or found by teachers, about a picture that no person described
     CLASS = 3  # the name of a class of the backbone, alone or among other words

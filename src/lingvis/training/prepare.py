@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from lingvis.data.dataset import Captions, Dataset
+from lingvis.data.dataset import Dataset
 from lingvis.device import choose_precision
+from lingvis.evaluation.pools import EvaluationPool, pools
+from lingvis.evaluation.protocols import find_protocol
 from lingvis.features.description import describe_features
 from lingvis.features.store import FeatureStore
 from lingvis.image.pixels import PIXEL_AUGMENTS, KeepPixels, PixelAugment
@@ -59,9 +61,10 @@ def prepare(
     recipe: Recipe, dataset: Dataset, store: FeatureStore, out: Path, device: torch.device
 ) -> PreparedRun:
     """Build everything that a step touches; results of pre-training are kept in `out` for a resumed run."""
-    languages = recipe.data.languages or dataset.languages
+    languages = recipe.data.languages or _languages(recipe, dataset)
     sentences = collect_sentences(recipe, dataset, languages, device)
-    validation = dataset.captions("val", languages)  # raises now, not after an epoch, if there are none
+    # Raises now, not after an epoch, if captions are missing.
+    validation = pools(dataset, find_protocol("all"), "val", languages)
     tokenizer = build_tokenizer(recipe)
     tokenizer.fit(*vocabulary_sentences(recipe, dataset, sentences))
     bank = TokenBank(
@@ -138,14 +141,26 @@ def prepare(
     return PreparedRun(embedder, task, sampler)
 
 
+def _languages(recipe: Recipe, dataset: Dataset) -> list[str]:
+    """All languages of the captions that the run may learn from."""
+    return (dataset.with_translations() if recipe.data.translated else dataset).languages
+
+
 def _held_out(
-    captions: Captions, tokenizer: Tokenizer, languages: Sequence[str], device: torch.device
+    validation: Sequence[EvaluationPool], tokenizer: Tokenizer, languages: Sequence[str], device: torch.device
 ) -> HeldOutSentences:
     """Captions of split val, tokenised."""
+    names = dict.fromkeys(name for pool in validation for name in pool.images)
+    numbers = {name: number for number, name in enumerate(names)}
     bank = TokenBank(
-        tokenizer=tokenizer, texts=captions.texts, langs=captions.langs, languages=languages, device=device
+        tokenizer=tokenizer,
+        texts=[text for pool in validation for text in pool.texts],
+        langs=[pool.lang for pool in validation for _ in pool.texts],
+        languages=languages,
+        device=device,
     )
-    return HeldOutSentences(bank, np.asarray(captions.image_of, np.int64))
+    groups = [numbers[pool.images[image]] for pool in validation for image in pool.image_of.tolist()]
+    return HeldOutSentences(bank, np.asarray(groups, np.int64))
 
 
 @torch.inference_mode()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
+from studies.languages.translated import sentence_scores
 from studies.tables.markdown import millions, spread, table
 from studies.tables.results.ablations import LIWE
 from studies.tables.results.language_scores import ELSEWHERE, LANGUAGES, STUDY, TESTED, scores
@@ -37,7 +39,8 @@ class Claim(NamedTuple):
 
 def claims(results: Results) -> str:
     """All claims with their numbers and verdicts."""
-    rows = [*_languages_added(results), *_vocabularies(results), *_consistency(results), *_ours(results)]
+    rows = [*_languages_added(results), *_vocabularies(results), *_consistency(results)]
+    rows += [*_machine_translations(results), *_ours(results)]
     return table(["claim", "measured", "verdict"], rows, left=3)
 
 
@@ -55,8 +58,18 @@ def _languages_added(results: Results) -> list[Claim]:
             Side("with 10", _average(results, "s_liwe-10", languages=two)),
         ),
         compare(
+            "the same with es and uk, translations of English: English and German, 2 to 4 languages",
+            Side("with 2", _average(results, "s_liwe-2", languages=two)),
+            Side("with 4", _average(results, "s_liwe-2-es-uk", languages=two)),
+        ),
+        compare(
             "SMALR does not lose: English and German, 2 to 10 languages",
             Side("with 10", _average(results, "smalr", languages=two)),
+            Side("with 2", _average(results, "smalr-2-languages", languages=two)),
+        ),
+        compare(
+            "the same with es and uk, translations of English: English and German, 2 to 4 languages",
+            Side("with 4", _average(results, "smalr-2-es-uk", languages=two)),
             Side("with 2", _average(results, "smalr-2-languages", languages=two)),
         ),
     ]
@@ -95,6 +108,42 @@ def _consistency(results: Results) -> list[Claim]:
             compare(f"CLC-C at least equals CLC-A, {name}", Side("CLC-C", averages["learned"]), mean),
         ]
     return rows
+
+
+def _machine_translations(results: Results) -> list[Claim]:
+    """CLC with a machine, in English and Portuguese; and models in the same order on machine sentences."""
+    record = results.find(STUDY, "consistency-machine") or {}
+    models = record.get("pairs", {}).get("en-pt", {}).get("models", {})
+    rows = []
+    for model, name in MODELS.items():
+        reports = models.get(model)
+        mean = None if reports is None else [reports["machine"]["mean"]["A"]]
+        single = None if reports is None else [reports["single"]["A"]]
+        text = f"CLC-A by machine translation is better than none, en and pt, {name}"
+        rows.append(compare(text, Side("CLC-A", mean), Side("none", single)))
+    return [*rows, _same_order(results)]
+
+
+def _same_order(results: Results) -> Claim:
+    text = "Machine sentences put models into the same order as human ones: Portuguese"
+    record = results.find(STUDY, "sentences")
+    if record is None:
+        return Claim(text, "", MISSING)
+    kinds = sentence_scores(record)["pt"]
+    human, machine = kinds["human"], kinds["machine"]
+    swapped = [
+        (one, other)
+        for one, other in combinations(human, 2)
+        if (human[one] - human[other]) * (machine[one] - machine[other]) < 0
+    ]
+    clear = [
+        pair
+        for pair in swapped
+        if all(abs(each[pair[0]] - each[pair[1]]) > ONE_SEED for each in (human, machine))
+    ]
+    named = ", ".join(f"`{one}` and `{other}`" for one, other in clear or swapped)
+    numbers = f"{len(human)} models, {len(swapped)} pairs swapped{': ' + named if named else ''}"
+    return Claim(text, numbers, REFUTED if clear else UNDECIDED if swapped else CONFIRMED)
 
 
 def _ours(results: Results) -> list[Claim]:

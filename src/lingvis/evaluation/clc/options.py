@@ -21,7 +21,7 @@ from lingvis.evaluation.models import ImageSource
 from lingvis.evaluation.pools import languages_in
 from lingvis.evaluation.protocols import EvaluationProtocol
 from lingvis.evaluation.scorers import EVERY
-from lingvis.text.translators import TRANSLATORS
+from lingvis.text.translators import TRANSLATORS, Translator
 
 FIT_SPLIT = "val"
 FIT_IMAGES = 1000  # as in the papers' validation sets; the scores of all languages are in memory at once
@@ -31,13 +31,13 @@ FIT_IMAGES = 1000  # as in the papers' validation sets; the scores of all langua
 class QueryOptions:
     """How queries are translated; without `consistency` and `translate_to` they are not.
 
-    consistency: mean or learned. translate_to: a language. translator: its registered name; None: the sentences
-    of `parallel` in the dataset. save_in: the model folder to store the learned consistency in.
+    consistency: mean or learned. translate_to: a language. translator: its registered name, or a translator; None: the
+    sentences of `parallel` in the dataset. save_in: the model folder to store the learned consistency in.
     """
 
     consistency: str | None = None
     translate_to: str | None = None
-    translator: str | None = None
+    translator: str | Translator | None = None
     save_in: Path | None = None
 
     def check(self, split: str, models: int) -> None:
@@ -50,7 +50,7 @@ class QueryOptions:
             raise UserError(
                 "`translator` has no effect without `consistency` or `translate_to`; add one of them"
             )
-        if self.translator is not None:
+        if isinstance(self.translator, str):
             TRANSLATORS.get(self.translator)
         if self.save_in is not None and (self.consistency != "learned" or models > 1):
             raise UserError(
@@ -113,10 +113,12 @@ def known_to_all(models: Sequence[ImageSource]) -> list[str]:
     return [lang for lang in first if all(lang in languages for languages in others)]
 
 
-def _translations(dataset: Dataset, translator: str | None) -> tuple[Translations, str]:
+def _translations(dataset: Dataset, translator: str | Translator | None) -> tuple[Translations, str]:
     if translator is None:
         return parallel_translations(dataset), "parallel"
-    return machine_translations(TRANSLATORS.get(translator)()), translator
+    if isinstance(translator, str):
+        return machine_translations(TRANSLATORS.get(translator)()), translator
+    return machine_translations(translator), getattr(translator, "name", type(translator).__name__)
 
 
 def _fit(
@@ -127,8 +129,7 @@ def _fit(
     mean: ConsistentQueries,
 ) -> FitResult:
     """Fit on validation, whose size may differ from the test size that the protocol requires."""
-    captions = protocol.captions if protocol.first_captions else None
-    relaxed = replace(protocol, splits=(FIT_SPLIT,), images=None, captions=captions, folds=1)
+    relaxed = replace(protocol, splits=(FIT_SPLIT,), images=None, captions=None, folds=1)
     scored = score_pools(
         models, dataset, protocol=relaxed, split=FIT_SPLIT, languages=languages, queries=mean
     )

@@ -11,8 +11,8 @@ from lingvis.arrays import Bools
 from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation.pools import EvaluationPool
+from lingvis.text.translators import Translator
 
-Translator = Callable[[Sequence[str], str, str], list[str]]
 Translations = Callable[[EvaluationPool, str], list[str | None]]
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from lingvis.evaluation.bootstrap import Interval
 from lingvis.evaluation.comparison import Comparison
+from lingvis.evaluation.report.table import MACHINE, TRANSLATED
 from lingvis.printing import cell, print_line
 
 MARK = "?"
@@ -23,7 +24,7 @@ def rows(comparison: Comparison) -> list[list[str]]:
     """One row per language, then A; the difference with its interval, marked where it includes zero."""
     by_language = [
         [
-            lang,
+            lang + MACHINE * (about.sentences == "translated"),
             f"{about.images:,}",
             f"{about.chance:.1f}",
             *(f"{run.languages[lang]:.1f}" for run in comparison.runs),
@@ -58,5 +59,7 @@ def print_comparison(comparison: Comparison) -> None:
         table.add_row(*map(cell, row))
     Console().print(table)
     print_line("[low, high]: 95 % of 2,000 paired samples of the pictures; chance: mR of a random order")
+    if any(about.sentences == "translated" for about in comparison.languages.values()):
+        print_line(TRANSLATED)
     for warning in comparison.warnings():
         print_line(f"{MARK} warning: {warning}")

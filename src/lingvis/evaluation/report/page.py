@@ -122,7 +122,9 @@ def _same_query(same: SameQuery, picture: Thumbnail) -> str:
 
 
 def _language(lang: str, scores: LanguageScores, queries: Sequence[Example], picture: Thumbnail) -> str:
-    how = ' <span class="soft">zero-shot</span>' if scores.zero_shot else ""
+    kinds = {"zero-shot": scores.zero_shot, "machine translations": scores.sentences == "translated"}
+    shown = ", ".join(kind for kind, present in kinds.items() if present)
+    how = f' <span class="soft">{shown}</span>' if shown else ""
     parts = [f'<section id="lang-{escape(lang)}"><h2>{escape(lang)}{how}</h2>']
     for direction, show in (("t2i", _pictures), ("i2t", _sentences)):
         mine = [example for example in queries if (example.lang, example.direction) == (lang, direction)]

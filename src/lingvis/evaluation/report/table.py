@@ -21,6 +21,8 @@ COLUMNS = (
 SINGLE = "single mR"
 MARK = "*"
 ZERO_SHOT = f"{MARK} zero-shot: no model was trained on this language"
+MACHINE = "†"
+TRANSLATED = f"{MACHINE} measured on machine translations"
 
 
 def columns(report: Report) -> list[str]:
@@ -29,10 +31,10 @@ def columns(report: Report) -> list[str]:
 
 
 def rows(report: Report) -> list[list[str]]:
-    """One row per language; percent with one digit, as papers print them; zero-shot languages are marked."""
+    """One row per language; percent with one digit, as papers print them; marks: see `notes`."""
     return [
         [
-            lang + MARK * scores.zero_shot,
+            lang + MARK * scores.zero_shot + MACHINE * (scores.sentences == "translated"),
             f"{scores.images:,}",
             f"{scores.captions:,}",
             *(f"{direction[key]:.1f}" for direction in (scores.i2t, scores.t2i) for key in RECALLS),
@@ -68,8 +70,13 @@ def heading(report: Report) -> str:
 
 
 def notes(report: Report) -> list[str]:
-    """The meaning of the zero-shot mark, if a language has it."""
-    return [ZERO_SHOT] if any(scores.zero_shot for scores in report.languages.values()) else []
+    """The meaning of the marks that languages have."""
+    measured = report.languages.values()
+    marks = {
+        ZERO_SHOT: any(scores.zero_shot for scores in measured),
+        TRANSLATED: any(scores.sentences == "translated" for scores in measured),
+    }
+    return [meaning for meaning, present in marks.items() if present]
 
 
 def summary(report: Report) -> str:

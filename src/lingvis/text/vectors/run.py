@@ -27,12 +27,12 @@ class VectorsResult:
 
 
 def training_sentences(dataset: Dataset, languages: Sequence[str]) -> dict[str, list[str]]:
-    """The sentences to train on by language: captions of split train, and all sentences without a picture."""
+    """The sentences to train on by language: captions of split train, human and translated, and text-only sentences."""
     sentences: dict[str, list[str]] = {lang: [] for lang in languages}
     for row in dataset.rows:
         if row.split == "train":
             for lang in languages:
-                sentences[lang] += row.captions.get(lang, ())
+                sentences[lang] += (*row.captions.get(lang, ()), *row.translations(lang))
     for text in dataset.text_only():
         for lang in languages:
             # The parallel sentence is often one of the captions.
@@ -61,7 +61,7 @@ def train(
     epochs: passes over the sentences, by default `usual_epochs`; languages: all of the dataset by default.
     """
     dataset = Dataset.open(dataset)
-    sentences = training_sentences(dataset, list(languages) or dataset.languages)
+    sentences = training_sentences(dataset, list(languages) or dataset.with_translations().languages)
     split = {lang: [words(text, lang) for text in texts] for lang, texts in sentences.items()}
     counts = {lang: sum(map(len, texts)) for lang, texts in split.items()}
     passes = {lang: epochs or usual_epochs(count) for lang, count in counts.items()}

@@ -25,9 +25,8 @@ def collect_sentences(
     recipe: Recipe, dataset: Dataset, languages: Sequence[str], device: torch.device | None = None
 ) -> Sentences:
     """Human captions, then text-only sentences, pseudo captions and names of classes; device: where teachers work."""
-    annotated = _annotated_languages(recipe, languages)
     captions = draw_captions(
-        _human_captions(recipe, dataset, annotated), recipe.data.captions, recipe.training.seed
+        _captions(recipe, dataset, languages), recipe.data.captions, recipe.training.seed
     )
     split = _annotated_images(recipe, captions)
     described, undescribed = split.captions, list[str]()
@@ -63,8 +62,23 @@ def collect_sentences(
     return sentences
 
 
-def _human_captions(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> Captions:
-    """The training captions in these languages; with a teacher, text-only sentences may take their place."""
+def _captions(recipe: Recipe, dataset: Dataset, languages: Sequence[str]) -> Captions:
+    """Human captions in the annotated languages and, with data.translated, machine translations in all languages.
+
+    With a teacher, text-only sentences may take their place.
+    """
+    annotated = _annotated_languages(recipe, languages)
+    if recipe.data.translated:
+        translated = {lang for row in dataset.rows if row.split == "train" for lang in row.translated}
+        if not translated:
+            raise UserError(
+                f"data.translated is true, but {dataset.path} has no translated captions in split train; make some with "
+                f"`lingvis data translate {dataset.path}`, or set data.translated = false"
+            )
+        dataset = dataset.with_translations(human=annotated)
+        languages = [lang for lang in languages if lang in annotated or lang in translated]
+    else:
+        languages = annotated
     if recipe.teacher.name != "none" and recipe.data.text_only:
         described = {lang for row in dataset.rows if row.split == "train" for lang in row.captions}
         languages = [lang for lang in languages if lang in described]
@@ -108,6 +122,6 @@ def _check_languages(languages: Sequence[str], sentences: Sentences) -> None:
     if missing:
         named = ",".join(f'"{lang}"' for lang in languages if lang in present)
         raise UserError(
-            f"there is no sentence to learn {', '.join(missing)} from: no human caption, no text-only sentence, no "
-            f"pseudo caption; add some, or leave it out with data.languages=[{named}]"
+            f"there is no sentence to learn {', '.join(missing)} from: no human caption, no translated caption, no "
+            f"text-only sentence, no pseudo caption; add some, or leave it out with data.languages=[{named}]"
         )
