@@ -9,7 +9,7 @@ from lingvis.types import Clock
 
 @dataclass(frozen=True, slots=True)
 class TermWeight:
-    """What a term is multiplied by.
+    """The factor of a term.
 
     rises: None for a constant weight, or two epochs, counted from 0: the weight is 0 before the first and `value` from
     the second on, and rises by equal amounts at the beginning of each epoch in between.
