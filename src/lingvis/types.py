@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -95,3 +96,7 @@ class Clock:
 
     step: int = 0
     epoch: int = 0
+
+    def value(self, schedule: Callable[[Clock], float]) -> float | Tensor:
+        """The value of a schedule now; in a recorded step a number on the device, which changes between replays."""
+        return schedule(self)

@@ -1,4 +1,4 @@
-"""Time of a training step by phase, and its most expensive operations.
+"""Time of a training step, and of one without recording by phase and by its most expensive operations.
 
 python -m studies step vse_infinity_region DATASET --out results/flickr8k-ml --steps 50 [section.key=value ...]
 """
@@ -17,6 +17,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from lingvis.device import choose_device
 from lingvis.training.loop.optimizer import make_optimizer
+from lingvis.training.loop.recorded import RECORD_AT
+from lingvis.training.loop.step import make_step
 from lingvis.training.prepare import prepare
 from lingvis.training.run import open_with_features
 from lingvis.training.validate import load_recipe
@@ -53,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if device.type == "cuda":
             torch.cuda.synchronize()
 
+    take_step = make_step(task, optimizer, clip=recipe.training.clip)
+
     def step(rows: Any, mark: Callable[[str], None]) -> None:
         optimizer.zero_grad(set_to_none=True)
         loss = task.loss(rows, clock)
@@ -64,12 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         mark("clip and optimiser")
 
     cycled = [batches[n % len(batches)] for n in range(args.steps)]
-    for rows in cycled[:WARM_UP]:
-        step(rows, lambda name: None)
+    # Steps of every shape are recorded before the measurement, if the recipe records them.
+    for rows in cycled * RECORD_AT if task.recorded else cycled[:WARM_UP]:
+        take_step(rows, clock)
     wait()
     start = time.perf_counter()
     for rows in cycled:
-        step(rows, lambda name: None)
+        take_step(rows, clock)
+    host = (time.perf_counter() - start) / args.steps
     wait()
     total = (time.perf_counter() - start) / args.steps
     record = {
@@ -83,12 +89,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "batch_size": recipe.training.batch_size,
         "steps": args.steps,
         "ms_per_step": 1000 * total,
+        "host_ms_per_step": 1000 * host,
+        "recorded": task.recorded,
         "seconds_per_epoch": total * len(batches),
         "phases_ms": _phases(step, cycled[:10], wait),
         "operations": _operations(step, cycled[:5], device),
     }
     append(args.out / RUNS, record)
-    print({key: record[key] for key in ("ms_per_step", "seconds_per_epoch", "phases_ms")})
+    print({key: record[key] for key in ("ms_per_step", "host_ms_per_step", "seconds_per_epoch", "phases_ms")})
     for row in record["operations"][:12]:
         print(row)
 

@@ -116,14 +116,15 @@ def test_batches_have_names_of_some_classes_in_some_languages(drawings: Path, tm
     one, same = (sampler.epoch(0, 1) for sampler in first)
     assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
     batch = batches.cut(one[0])
-    assert batch.classes is not None
+    tensors = batch.tensors
+    assert tensors.class_positives is not None and tensors.class_named is not None
     names = batch.columns.origin == Origin.CLASS
-    assert len(batch.classes.classes) == recipe.training.batch_size
+    assert len(tensors.classes) == recipe.training.batch_size
     assert names.sum() == 2 * recipe.training.batch_size  # the dataset has two languages
-    assert batch.classes.positives.sum(dim=0).tolist() == [1] * int(names.sum())
-    assert batch.classes.positives.sum(dim=1).tolist() == [2] * recipe.training.batch_size
-    assert not batch.positives[:, torch.from_numpy(names)].any()
-    assert (batch.classes.positives & ~batch.classes.named).sum() == 0
+    assert tensors.class_positives.sum(dim=0).tolist() == [1] * int(names.sum())
+    assert tensors.class_positives.sum(dim=1).tolist() == [2] * recipe.training.batch_size
+    assert not tensors.positives[:, torch.from_numpy(names)].any()
+    assert (tensors.class_positives & ~tensors.class_named).sum() == 0
     known = run.task._known_classes
     assert known is not None and known.shape == (8, 1000)
 

@@ -211,9 +211,9 @@ def test_pictures_join_where_a_term_compares_them(translations: Path, teacher: P
     opened = open_with_features(translations, "toy-grid")
     run = prepare(recipe, *opened, tmp_path, CPU)
     batch = run.task._batches.cut(run.sampler.epoch(0, 0)[0])
-    assert len(batch.images) and batch.targets is not None
+    assert len(batch.tensors.images) and batch.tensors.targets is not None
     alone = prepare(load_recipe("distilled_text", student_of(teacher)), *opened, tmp_path, CPU)
-    assert not len(alone.task._batches.cut(alone.sampler.epoch(0, 0)[0]).images)
+    assert not len(alone.task._batches.cut(alone.sampler.epoch(0, 0)[0]).tensors.images)
 
 
 def test_the_vectors_of_a_finished_tower_stay_as_they_are(translations: Path, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_batch_norms_that_follow_the_batches_see_no_fillers(drawings: Path, tmp_
         run = prepare(
             recipe, *open_with_features(drawings, recipe.data.features), tmp_path, torch.device("cpu")
         )
-        assert len(run.task._batches.cut(np.array([0, 3, 5])).images) == pictures
+        assert len(run.task._batches.cut(np.array([0, 3, 5])).tensors.images) == pictures
 
 
 def test_collections_bind_to_the_weights_of_the_backbone(

@@ -19,7 +19,7 @@ from lingvis.training.loop.checkpoint import (
 )
 from lingvis.training.loop.log import RunLog, draw_curves, read_log
 from lingvis.training.loop.optimizer import make_optimizer, make_schedule, set_rate
-from lingvis.training.loop.watch import COLLAPSE_STEPS, Loss, LossWatch
+from lingvis.training.loop.watch import COLLAPSE_STEPS, Loss, LossWatch, StepNumbers
 
 
 def two_parts() -> nn.Module:
@@ -105,42 +105,42 @@ def test_schedules() -> None:
     assert above(40, 3) == pytest.approx(0.8)
 
 
-def told(total: float, matching: float, blind: float) -> Loss:
+def told(total: float, matching: float, blind: float, norm: float = 1.0) -> StepNumbers:
     rest = torch.tensor(total - matching)
-    return Loss(
+    loss = Loss(
         {"matching": torch.tensor(matching), "rest": rest},
         watched="matching",
         matching=torch.tensor(matching),
         blind=torch.tensor(blind),
     )
+    return StepNumbers.of(loss, torch.tensor(norm))
 
 
 def test_watch_names_the_step_of_a_non_finite_loss() -> None:
     watch = LossWatch()
     for step, loss in enumerate([3.0, 2.0, float("nan"), 1.0], start=1):
-        watch.add(step, told(loss, 1.0, 10.0), torch.tensor(1.0))
+        watch.add(step, told(loss, 1.0, 10.0))
     with pytest.raises(UserError, match="loss became nan at step 3; a checkpoint"):
         watch.flush()
-    watch.add(5, told(1.0, 1.0, 10.0), torch.tensor(float("inf")))
+    watch.add(5, told(1.0, 1.0, 10.0, norm=float("inf")))
     with pytest.raises(UserError, match="gradient became inf at step 5"):
         watch.flush()
 
 
 def test_watch_finds_a_collapse_and_not_a_slow_start() -> None:
     """Terms beside the objective go on falling: only the part between pictures and sentences tells."""
-    norm = torch.tensor(1.0)
     watch = LossWatch()
     for step in range(COLLAPSE_STEPS - 1):
-        watch.add(step, told(90.0 - step / 10, 51.25, 51.2), norm)
+        watch.add(step, told(90.0 - step / 10, 51.25, 51.2))
     records = watch.flush()
     assert [record.loss for record in records] == pytest.approx(
         [90.0 - n / 10 for n in range(COLLAPSE_STEPS - 1)]
     )
-    watch.add(998, told(51.2, 50.0, 51.2), norm)  # one better step and the count starts anew
-    watch.add(999, told(51.2, 51.2, 51.2), norm)
+    watch.add(998, told(51.2, 50.0, 51.2))  # one better step and the count starts anew
+    watch.add(999, told(51.2, 51.2, 51.2))
     assert watch.flush()
     for step in range(1000, 1000 + COLLAPSE_STEPS):
-        watch.add(step, told(70.0 - step / 100, 51.2, 51.2), norm)
+        watch.add(step, told(70.0 - step / 100, 51.2, 51.2))
     with pytest.raises(UserError, match=r"collapsed: term matching has stuck at 51\.2"):
         watch.flush()
 

@@ -138,7 +138,7 @@ def test_the_loss_is_equation_9(rich_dataset: Path, tmp_path: Path) -> None:
         assert people and others
         total = 0.0
         step = task._encode(task._batches.cut(rows), clock)
-        pictures = task._batches.cut(rows).images.tolist()
+        pictures = task._batches.cut(rows).tensors.images.tolist()
         for name, some, share, margin in (("people", people, 0.8, 0.2), ("detectors", others, 0.2, 0.3)):
             images = sorted({int(sentences.groups[row]) for row in some})
             image_emb = step.image_emb[[pictures.index(image) for image in images]]

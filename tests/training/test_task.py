@@ -159,7 +159,7 @@ def test_fillers_change_no_statistic_and_no_gradient(
         monkeypatch.setattr(batches_module, "IMAGE_MULTIPLE", multiple)
         made = Prepared("vse_infinity_region", toy_dataset, tmp_path / str(multiple), options)
         made.task.train()
-        assert len(made.task._batches.cut(rows).images) % 16 == (5 if multiple == 1 else 0)
+        assert len(made.task._batches.cut(rows).tensors.images) % 16 == (5 if multiple == 1 else 0)
         loss = made.task.loss(rows, LATE)
         loss.total.backward()  # type: ignore[no-untyped-call]
         gradients = {name: each.grad for name, each in made.task.named_parameters() if each.grad is not None}
@@ -371,8 +371,9 @@ def masked_task(
 
 @pytest.mark.parametrize(("p", "augment"), [(0.0, []), (0.7, []), (0.7, AUGMENTED)])
 def test_masked_sentences_enter_the_objective_and_restore_each_other(
-    p: float, augment: list[str], rich_dataset: Path, tmp_path: Path
+    p: float, augment: list[str], rich_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(batches_module, "LENGTH_MULTIPLE", 1)  # random numbers are drawn for padding, too
     made, term = masked_task(p, rich_dataset, tmp_path, *augment)
     rows = made.of_language(np.arange(20))
     model, vocabulary = made.embedder.model, made.embedder.tokenizer.vocabulary

@@ -137,7 +137,7 @@ def test_a_step_has_one_found_sentence_a_picture_and_asks_for_the_teachers_score
     with torch.no_grad():
         batch = task._batches.cut(rows)
         step = task._encode(batch, Clock())
-        image_emb = step.image_emb[[batch.images.tolist().index(image) for image in images]]
+        image_emb = step.image_emb[[batch.tensors.images.tolist().index(image) for image in images]]
         text_emb = step.of(Origin.PSEUDO).text_emb
         own, others = image_emb @ text_emb.T / 0.05, wanted / 0.05
         missed = [-(others.softmax(dim) * own.log_softmax(dim)).sum(dim).mean() for dim in (0, 1)]

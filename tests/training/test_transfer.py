@@ -140,7 +140,7 @@ def test_what_is_taken_is_what_training_starts_from(
         started.append({name: tensor.clone() for name, tensor in task.model.state_dict().items()})
         raise Stopped
 
-    monkeypatch.setattr(loop, "training_step", stop)
+    monkeypatch.setattr(loop, "make_step", stop)
     with pytest.raises(Stopped):
         train("translator_t2", dataset, tmp_path / "run", overrides=fitted(dataset, source))
     before = weights(source)

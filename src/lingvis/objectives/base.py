@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 
 from torch import Tensor, nn
 
@@ -19,6 +20,10 @@ class Objective(nn.Module, RecipePart, ABC):
     A non-positive entry of minus infinity is ignored: it is not a negative of its row or column. Matrices with leading
     dimensions, such as one per language, give a scalar each.
     """
+
+    def phase(self, clock: Clock) -> Hashable:
+        """Equal for all times at which the same operations are computed; their numbers may change, see `Clock.value`."""
+        return ()
 
     @abstractmethod
     def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:

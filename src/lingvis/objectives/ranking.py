@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
@@ -10,6 +12,8 @@ from lingvis.objectives.base import BEGINNING, OBJECTIVES, Objective
 from lingvis.objectives.hardness import HardnessName, hardness
 from lingvis.objectives.hinges import hinge_sums
 from lingvis.types import Clock
+
+NEGLIGIBLE = 1e-7
 
 
 @OBJECTIVES.register("ranking", "hinge ranking loss: all negatives, the hardest, or a scheduled mixture")
@@ -35,14 +39,23 @@ class Ranking(Objective):
         self.margin = margin
         self.hardness = hardness(schedule, warmup_epochs=warmup_epochs, base=base, ramp_steps=ramp_steps)
 
-    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
+    def easiness(self, clock: Clock) -> float:
+        """1 - k."""
+        return 1 - self.hardness(clock)
+
+    def phase(self, clock: Clock) -> Literal["all", "both", "hardest"]:
+        """The negatives that count now; a weight below the precision of a loss does not."""
         k = self.hardness(clock)
-        loss = scores.new_zeros(scores.shape[:-2])
-        if k < 1:
-            loss = loss + (1 - k) * hinge_all(scores, positives, self.margin)
-        if k > 0:
-            loss = loss + k * hinge_hardest(scores, positives, self.margin)
-        return loss
+        return "all" if k == 0 else "hardest" if 1 - k < NEGLIGIBLE else "both"
+
+    def forward(self, scores: Tensor, positives: Tensor, clock: Clock = BEGINNING) -> Tensor:
+        phase = self.phase(clock)
+        if phase == "all":
+            return hinge_all(scores, positives, self.margin)
+        if phase == "hardest":
+            return hinge_hardest(scores, positives, self.margin)
+        easy = clock.value(self.easiness) * hinge_all(scores, positives, self.margin)
+        return easy + clock.value(self.hardness) * hinge_hardest(scores, positives, self.margin)
 
 
 def hinge_hardest(scores: Tensor, positives: Tensor, margin: float) -> Tensor:

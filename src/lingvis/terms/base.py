@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from lingvis.objectives.base import Objective
 from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
 from lingvis.types import Clock, Tokens
@@ -29,6 +30,7 @@ class Origin(IntEnum):
 
 
 AUTHORED = (Origin.HUMAN, Origin.TEXT_ONLY)
+ROUND = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,17 @@ class Columns:
     def __getitem__(self, places: slice | NDArray[np.int64]) -> Columns:
         return Columns(self.groups[places], self.langs[places], self.origin[places])
 
-    def rows_by_language(self) -> NDArray[np.int64]:
-        """Sentences of each language that occurs, as numbers, -1 after the last, [languages, most sentences of one]."""
+    def language_counts(self) -> tuple[int, int]:
+        """Number of languages that occur, and the most sentences of one, rounded up so that few numbers occur."""
         counts = np.bincount(self.langs)
-        counts = counts[counts > 0]
-        rows = np.full((len(counts), counts.max(initial=0)), -1)
-        rows[np.arange(rows.shape[1]) < counts[:, None]] = np.argsort(self.langs, kind="stable")
-        return rows
+        return int((counts > 0).sum()), int(-(-counts.max(initial=0) // ROUND) * ROUND)
+
+    def authored_runs(self) -> tuple[tuple[int, int], ...]:
+        """Numbers of consecutive sentences by people, of pseudo captions and of names of classes, in order."""
+        kinds = np.where(np.isin(self.origin, AUTHORED), Origin.HUMAN, self.origin)
+        edges = np.flatnonzero(np.diff(kinds, prepend=-1))
+        counts = np.diff(edges, append=len(kinds))
+        return tuple(zip(kinds[edges].tolist(), counts.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +164,25 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class LanguageRows:
-    """The sentences of a step by language: rows int64 [L, N], and which of them are sentences, bool [L, N]."""
+    """The sentences of a step by language: rows int64 [L, N], and which of them are sentences, bool [L, N].
+
+    L: the languages that occur; N: see `Columns.language_counts`.
+    """
 
     rows: Tensor
     valid: Tensor
 
     @classmethod
     def of(cls, step: Step) -> LanguageRows:
-        """The rows of a step, on its device."""
-        rows = torch.from_numpy(step.columns.rows_by_language()).to(step.text_emb.device, non_blocking=True)
+        """The rows of a step. Only their shape is computed on the host."""
+        order = step.langs.argsort(stable=True)
+        langs = step.langs[order]
+        position = torch.arange(len(order), device=order.device)
+        is_first = torch.ones_like(langs, dtype=torch.bool)
+        is_first[1:] = langs[1:] != langs[:-1]
+        start = torch.where(is_first, position, 0).cummax(dim=0).values
+        rows = torch.full(step.columns.language_counts(), -1, device=order.device)
+        rows[is_first.cumsum(dim=0) - 1, position - start] = order
         return cls(rows.clamp(min=0), rows >= 0)
 
 
@@ -193,6 +209,11 @@ class Term(nn.Module, RecipePart, ABC):
     def rereads(self) -> bool:
         """Whether the term encodes the sentences again; such a step cannot be recorded as a CUDA graph."""
         return False
+
+    def phase(self, clock: Clock) -> Hashable:
+        """Equal for all times at which the same operations are computed, see `Objective.phase`."""
+        objective = getattr(self, "objective", None)
+        return objective.phase(clock) if isinstance(objective, Objective) else ()
 
     @abstractmethod
     def forward(self, step: Step) -> Tensor: ...

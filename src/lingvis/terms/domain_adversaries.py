@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from lingvis.bounds import Count, Positive
 from lingvis.terms.base import AUTHORED, TERMS, Origin, Step, Term
 from lingvis.terms.gradient_reversal import ramp, reverse_gradient
+from lingvis.types import Clock
 
 Weights = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=2, max_length=2)]
 PAIRS = {
@@ -72,20 +74,32 @@ class DomainAdversaries(Term):
         human, pseudo = step.of(*AUTHORED), step.of(Origin.PSEUDO)
         if not len(pseudo):
             return step.text_emb.new_zeros(())
+        # The rows of each domain, and which of them belong to it: a selection would wait for the device.
         domains = {
-            "image": step.image_emb[human.positives.any(dim=1)],
-            "text": human.text_emb,
-            "image_only": step.image_emb[pseudo.positives.any(dim=1)],
-            "pseudo": pseudo.text_emb,
+            "image": (step.image_emb, human.positives.any(dim=1)),
+            "text": (human.text_emb, None),
+            "image_only": (step.image_emb, pseudo.positives.any(dim=1)),
+            "pseudo": (pseudo.text_emb, None),
         }
-        strength = ramp(step.clock, self.total_steps, self.eta)
-        domains = {name: reverse_gradient(values, strength) for name, values in domains.items()}
+        strength = step.clock.value(self.strength)
+        reversed_ = {name: (reverse_gradient(emb, strength), own) for name, (emb, own) in domains.items()}
         total = step.image_emb.new_zeros(())
         for name, (first, second, weight) in self._weights.items():
             discriminator = self.discriminators[name]
             # softplus(-x) = -log D, softplus(x) = -log(1 - D)
             total = total + weight * (
-                F.softplus(-discriminator(domains[first])).mean()
-                + F.softplus(discriminator(domains[second])).mean()
+                _mean(F.softplus(-discriminator(reversed_[first][0])), reversed_[first][1])
+                + _mean(F.softplus(discriminator(reversed_[second][0])), reversed_[second][1])
             )
         return total
+
+    def strength(self, clock: Clock) -> float:
+        """The factor of the reversed gradient."""
+        return ramp(clock, self.total_steps, self.eta)
+
+
+def _mean(costs: Tensor, own: Tensor | None) -> Tensor:
+    """The mean of costs [n, 1] over the rows that `own`, bool [n], is true for; None: over all."""
+    if own is None:
+        return costs.mean()
+    return torch.where(own, costs.squeeze(1), 0.0).sum() / own.sum().clamp(min=1)

@@ -11,7 +11,7 @@ from torch import Tensor
 from lingvis.types import Clock
 
 
-def reverse_gradient(values: Tensor, strength: float) -> Tensor:
+def reverse_gradient(values: Tensor, strength: float | Tensor) -> Tensor:
     """Return the values unchanged; multiply their gradient by -`strength` (Ganin and Lempitsky 2015)."""
     reversed_: Tensor = _ReverseGradient.apply(values, strength)  # type: ignore[no-untyped-call]
     return reversed_
@@ -24,7 +24,7 @@ def ramp(clock: Clock, total_steps: int, eta: float) -> float:
 
 class _ReverseGradient(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, strength: float) -> Tensor:
+    def forward(ctx: Any, values: Tensor, strength: float | Tensor) -> Tensor:
         ctx.strength = strength
         return values.view_as(values)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from lingvis.bounds import Positive
 from lingvis.recipes.schema import Recipe
 from lingvis.similarity import SIMILARITIES
-from lingvis.terms.base import TERMS, Origin, Step, Term
+from lingvis.terms.base import AUTHORED, TERMS, Step, Term
 
 
 @TERMS.register(
@@ -43,13 +43,14 @@ class Instances(Term):
             )
 
     def forward(self, step: Step) -> Tensor:
-        human = step.of(Origin.HUMAN)
-        sentences = F.cross_entropy(self._logits(human.text_emb), human.groups)
+        human = step.of(*AUTHORED)
+        sentences = self._cost(human.text_emb, human.groups, human.groups < len(self.classifier.weight))
         described = human.positives.any(dim=1)  # the others are fillers
         classes = human.groups[human.positives.to(torch.uint8).argmax(dim=1)]
-        costs = F.cross_entropy(self._logits(step.image_emb), classes, reduction="none")
-        return sentences + torch.where(described, costs, 0.0).sum() / described.sum().clamp(min=1)
+        return sentences + self._cost(step.image_emb, classes, described)
 
-    def _logits(self, emb: Tensor) -> Tensor:
-        logits: Tensor = self.classifier(emb) / self.temperature
-        return logits
+    def _cost(self, emb: Tensor, classes: Tensor, counted: Tensor) -> Tensor:
+        """Mean cross entropy of the vectors that count; the others have no picture, or are fillers."""
+        logits = self.classifier(emb) / self.temperature
+        costs = F.cross_entropy(logits, classes.clamp(max=logits.shape[1] - 1), reduction="none")
+        return torch.where(counted, costs, 0.0).sum() / counted.sum().clamp(min=1)

@@ -33,5 +33,5 @@ class LanguageAdversary(Term):
 
     def forward(self, step: Step) -> Tensor:
         step = step.of(*AUTHORED)
-        reversed_ = reverse_gradient(step.word_average, self.strength(step.clock))
+        reversed_ = reverse_gradient(step.word_average, step.clock.value(self.strength))
         return F.cross_entropy(self.classifier(reversed_), step.langs)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,39 +18,81 @@ from lingvis.training.pixels import AugmentedPixels
 from lingvis.training.sampling import SentenceTable
 from lingvis.training.sources import Sentences
 from lingvis.training.text_teachers import SentenceTargets
+from lingvis.types import Runs
 
-# Pictures per batch are rounded up to this multiple, so that batches have few different shapes.
-IMAGE_MULTIPLE = 16
+# Sizes are rounded up to these multiples, so that batches have few different shapes.
+IMAGE_MULTIPLE = 16  # pictures
+LENGTH_MULTIPLE = 4  # words of a sentence
+SIZE_MULTIPLE = 8  # vectors of a picture
+WORD_MULTIPLE = 512  # distinct words
 FILLER = -1  # the number of a picture that only fills up a batch; as an index it is that of the last one
 WITH_PICTURE = (Origin.HUMAN, Origin.PSEUDO)
 
 
 @dataclass(frozen=True, slots=True)
-class ClassBatch:
-    """Classes by number, [K], and which sentences name them, on the device; see ClassStep."""
+class BatchTensors:
+    """Everything of a batch that lies on the device.
 
-    classes: Ints
-    positives: Tensor
-    named: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """The sentences of a step by number, [T], and each of their pictures once, [I].
-
-    Pictures are filled up to a round number with fillers, which are nobody's positives. positives bool [I, T],
-    groups and langs int64 [T]: on the device. pair_values, targets: see Step.
+    rows int64 [T]: the sentences by number; images int64 [I]: each of their pictures once, filled up to a round number
+    with fillers, which are nobody's positives; words int64: see TokenBank.words; classes int64 [K]: classes by number.
+    positives bool [I, T], groups and langs int64 [T], pair_values, targets: see Step. class_positives, class_named: see
+    ClassStep.
     """
 
-    rows: Ints
-    images: Ints
-    columns: Columns
+    rows: Tensor
+    images: Tensor
+    words: Tensor
+    classes: Tensor
     positives: Tensor
     groups: Tensor
     langs: Tensor
     pair_values: dict[str, Tensor]
     targets: Tensor | None
-    classes: ClassBatch | None
+    class_positives: Tensor | None
+    class_named: Tensor | None
+
+    def flat(self) -> list[Tensor]:
+        """All tensors, in a fixed order."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return [each for value in values for each in _tensors(value)]
+
+    def like(self, flat: Sequence[Tensor]) -> BatchTensors:
+        """The same batch with other tensors, in the order of `flat`."""
+        others = iter(flat)
+        changed: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, dict):
+                changed[field.name] = {name: next(others) for name in value}
+            elif value is not None:
+                changed[field.name] = next(others)
+        return replace(self, **changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The sentences and pictures of a step.
+
+    columns, runs (see TextBatch): facts about the sentences on the host. length: of the longest sentence, and size: of
+    the largest picture, both rounded up.
+    """
+
+    columns: Columns
+    runs: Runs
+    length: int
+    size: int
+    tensors: BatchTensors
+
+    def shape(self, *, runs: bool) -> Hashable:
+        """Equal for batches for which the same operations are computed; runs: whether these depend on the runs."""
+        return (
+            tuple(each.shape for each in self.tensors.flat()),
+            self.length,
+            self.size,
+            self.columns.language_counts(),
+            self.columns.authored_runs(),
+            self.runs if runs else (),
+        )
 
 
 class Batches:
@@ -83,7 +127,7 @@ class Batches:
 
     def cut(self, rows: Ints) -> Batch:
         """Return the batch of these sentence numbers, grouped by language and origin."""
-        table = self.table
+        table, captions = self.table, self.captions
         columns = Columns(table.groups[rows], table.langs[rows], table.origin[rows])
         pictured = np.isin(columns.origin, WITH_PICTURE) & self._pictured
         images = np.unique(columns.groups[pictured])
@@ -93,33 +137,46 @@ class Batches:
         pseudo = np.flatnonzero(columns.origin == Origin.PSEUDO)
         if len(pseudo):
             matches[:, pseudo] = _described_alike(matches[:, pseudo], self._wordings[rows[pseudo]])
+        classes, class_positives, class_named = self._cut_classes(rows, columns)
+        tensors = BatchTensors(
+            rows=self._to_device(rows),
+            images=self._to_device(images),
+            words=self._to_device(captions.words(rows, multiple=WORD_MULTIPLE)),
+            classes=self._to_device(classes),
+            positives=self._to_device(matches),
+            groups=self._to_device(columns.groups),
+            langs=self._to_device(columns.langs),
+            pair_values={values.name: values.values(images, rows) for values in self._pair_values},
+            targets=None if self._targets is None else self._targets.of(rows),
+            class_positives=class_positives,
+            class_named=class_named,
+        )
         return Batch(
-            rows,
-            images,
-            columns,
-            self._to_device(matches),
-            self._to_device(columns.groups),
-            self._to_device(columns.langs),
-            {values.name: values.values(images, rows) for values in self._pair_values},
-            None if self._targets is None else self._targets.of(rows),
-            self._cut_classes(rows, columns),
+            columns=columns,
+            runs=captions.runs(rows),
+            length=captions.rows.longest(rows, multiple=LENGTH_MULTIPLE),
+            size=self.pictures.rows.longest(images, multiple=SIZE_MULTIPLE) if len(images) else 0,
+            tensors=tensors,
         )
 
-    def _cut_classes(self, rows: Ints, columns: Columns) -> ClassBatch | None:
-        """The classes that the sentences of a batch name."""
+    def _cut_classes(self, rows: Ints, columns: Columns) -> tuple[Ints, Tensor | None, Tensor | None]:
+        """The classes that the sentences of a batch name, and two tables of ClassStep: positives and named."""
         if self._classes is None:
-            return None
+            return np.empty(0, np.int64), None, None
         places = np.flatnonzero(columns.origin == Origin.CLASS)
         groups = np.unique(columns.groups[places])
         classes = self._classes.classes(groups)
-        return ClassBatch(
-            classes,
-            self._to_device(groups[:, None] == columns.groups[places]),
-            self._to_device(self._classes.named(rows[places], classes)),
-        )
+        positives = self._to_device(groups[:, None] == columns.groups[places])
+        return classes, positives, self._to_device(self._classes.named(rows[places], classes))
 
     def _to_device(self, values: Ints | Bools) -> Tensor:
         return torch.from_numpy(values).to(self.device, non_blocking=True)
+
+
+def _tensors(value: Tensor | dict[str, Tensor] | None) -> list[Tensor]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return [] if value is None else [value]
 
 
 def _wordings(sentences: Sentences) -> Ints:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,15 +13,9 @@ from lingvis.arrays import Ints
 from lingvis.model.dual_encoder import DualEncoder, masked_mean
 from lingvis.terms import ClassStep, Rereading, Step, Term, TermWeight, Views, hide_words
 from lingvis.training.batches import Batch, Batches
-from lingvis.training.loop.graphs import GraphedCalls
-from lingvis.training.loop.task import Task
+from lingvis.training.loop.task import RecordableLoss, Task
 from lingvis.training.loop.watch import Loss
-from lingvis.types import Clock, TextStates
-
-# Sizes are rounded up to these multiples, so that batches have few different shapes.
-LENGTH_MULTIPLE = 4
-SIZE_MULTIPLE = 8
-WORD_MULTIPLE = 512
+from lingvis.types import Clock, TextBatch, TextStates
 
 
 class RetrievalTask(Task):
@@ -57,8 +50,7 @@ class RetrievalTask(Task):
         # With one layer per language, a recording depends on the languages of its rows.
         self._layers_apart = model.text.per_language
         self._rereads = any(term.rereads for _, term in self._weighted.values())
-        recorded = graphs and batches.pictures.resident and not self._rereads
-        self._graphs = GraphedCalls(model) if recorded else None
+        self._recorded = graphs and batches.pictures.resident and not self._rereads
 
     @property
     def trained(self) -> dict[str, nn.Parameter]:
@@ -73,9 +65,28 @@ class RetrievalTask(Task):
                 part.eval()
         return self
 
+    @property
+    def recorded(self) -> bool:
+        """Whether steps are recorded: pictures are on the GPU, and no part reads values on the host."""
+        return self._recorded
+
     def loss(self, rows: Ints, clock: Clock) -> Loss:
         """The loss of a batch of sentences by number."""
-        step = self._encode(self._batches.cut(rows), clock)
+        return self._loss(self._batches.cut(rows), clock)
+
+    def recordable(self, rows: Ints, clock: Clock) -> RecordableLoss:
+        """The loss of a batch as a function of tensors on the device."""
+        batch = self._batches.cut(rows)
+        phases = tuple((weight.at(clock), term.phase(clock)) for weight, term in self._weighted.values())
+        return RecordableLoss(
+            shape=(batch.shape(runs=self._layers_apart), phases),
+            inputs=batch.tensors.flat(),
+            loss=lambda inputs, clock: self._loss(replace(batch, tensors=batch.tensors.like(inputs)), clock),
+        )
+
+    def _loss(self, batch: Batch, clock: Clock) -> Loss:
+        """The weighted sum of the terms that have a weight now."""
+        step = self._encode(batch, clock)
         weights = {name: weight.at(clock) for name, (weight, _) in self._weighted.items()}
         present = {name: term for name, (_, term) in self._weighted.items() if weights[name]}
         values = {name: term(step) for name, term in present.items()}
@@ -87,95 +98,52 @@ class RetrievalTask(Task):
 
     def _encode(self, batch: Batch, clock: Clock) -> Step:
         """Encode a batch into the step that terms see."""
-        if self._rereads:
-            image_emb, text_emb, word_average, reread = self._encode_to_reread(batch)
-            seen: list[Tensor] = []
-        else:
-            image_emb, text_emb, word_average, *seen = self._encode_once(batch)
-            reread = _no_rereading
+        tensors = batch.tensors
+        with self._autocast():
+            image_emb, classes = self._encode_images(batch)
+            texts = self._batches.captions.gather(
+                tensors.rows, batch.length, runs=batch.runs, words=tensors.words
+            )
+            texts = self.model.text.augment(texts)
+            text_emb, states = self.model.encode_with_states(texts)
         return Step(
             image_emb=image_emb.float(),
             text_emb=text_emb.float(),
-            word_average=word_average.float(),
-            positives=batch.positives,
-            groups=batch.groups,
-            langs=batch.langs,
+            word_average=states.average.float(),
+            positives=tensors.positives,
+            groups=tensors.groups,
+            langs=tensors.langs,
             columns=batch.columns,
             clock=clock,
             similarity=self.model.similarity,
-            reread=reread,
-            pair_values=batch.pair_values,
-            targets=batch.targets,
-            classes=self._classes(batch, *seen) if seen else None,
+            reread=self._rereading(texts, states) if self._rereads else _no_rereading,
+            pair_values=tensors.pair_values,
+            targets=tensors.targets,
+            classes=classes,
         )
 
-    def _classes(self, batch: Batch, class_emb: Tensor, scores: Tensor) -> ClassStep:
-        """The classes of a step, from imagined pictures and the scores of the real ones."""
-        assert batch.classes is not None and self._known_classes is not None
-        images = torch.from_numpy(batch.images).to(scores.device, non_blocking=True)
-        return ClassStep(
+    def _encode_images(self, batch: Batch) -> tuple[Tensor, ClassStep | None]:
+        """Embeddings of pictures [I, D], and the classes of a model that has them."""
+        tensors = batch.tensors
+        if not len(tensors.images):  # no term of a task without pictures looks at them
+            return torch.zeros(0, self.model.dim, device=tensors.images.device), None
+        pictures = self._batches.pictures.gather(tensors.images, batch.size)
+        if not len(tensors.classes):
+            return self.model.encode_images(pictures), None
+        image_emb, class_emb, scores = self.model.encode_with_classes(pictures, tensors.classes)
+        assert tensors.class_positives is not None and tensors.class_named is not None
+        assert self._known_classes is not None
+        classes = ClassStep(
             image_emb=class_emb.float(),
-            positives=batch.classes.positives,
-            named=batch.classes.named,
+            positives=tensors.class_positives,
+            named=tensors.class_named,
             scores=scores,
-            known=self._known_classes[images],
+            known=self._known_classes[tensors.images],
         )
+        return image_emb, classes
 
-    def _encode_once(self, batch: Batch) -> tuple[Tensor, ...]:
-        """Embeddings of pictures [I, D] and sentences [T, D] and word averages [T, W], with CUDA graphs if enabled.
-
-        With classes also: embeddings of imagined pictures [K, D], and scores of classes [I, classes].
-        """
-        captions, pictures = self._batches.captions, self._batches.pictures
-        size = pictures.rows.longest(batch.images, multiple=SIZE_MULTIPLE) if len(batch.images) else 0
-        length = captions.rows.longest(batch.rows, multiple=LENGTH_MULTIPLE)
-        words = captions.words(batch.rows, multiple=WORD_MULTIPLE)
-        runs = captions.runs(batch.rows)
-        classes = np.empty(0, np.int64) if batch.classes is None else batch.classes.classes
-
-        def encode(
-            caption_rows: Tensor, image_rows: Tensor, word_places: Tensor, class_rows: Tensor
-        ) -> tuple[Tensor, ...]:
-            with self._autocast():
-                if len(class_rows):
-                    tokens = pictures.gather(image_rows, size)
-                    image_emb, *seen = self.model.encode_with_classes(tokens, class_rows)
-                else:
-                    image_emb, seen = self._encode_images(image_rows, size), []
-                texts = captions.gather(caption_rows, length, runs=runs, words=word_places)
-                text_emb, reading = self.model.encode_with_states(self.model.text.augment(texts))
-            return image_emb, text_emb, reading.average, *seen
-
-        host = (batch.rows, batch.images, words, classes)
-        inputs = tuple(torch.from_numpy(values).to(pictures.device, non_blocking=True) for values in host)
-        if self._graphs is None:
-            return encode(*inputs)
-        shape = (
-            len(batch.rows),
-            len(batch.images),
-            len(words),
-            len(classes),
-            length,
-            size,
-            runs if self._layers_apart else (),
-        )
-        return self._graphs(shape, encode, inputs)
-
-    def _encode_images(self, rows: Tensor, size: int) -> Tensor:
-        """Embeddings of pictures by number, [I, D]; no term of a task without pictures looks at them."""
-        if not len(rows):
-            return torch.zeros(0, self.model.dim, device=rows.device)
-        return self.model.encode_images(self._batches.pictures.gather(rows, size))
-
-    def _encode_to_reread(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Callable[[float], Rereading]]:
-        """The same, and a function that encodes the augmented sentences again with words hidden (SMALR, Sec. 3.2)."""
-        with self._autocast():
-            pictures = self._batches.pictures
-            image_rows = torch.from_numpy(batch.images).to(pictures.device, non_blocking=True)
-            size = pictures.rows.longest(batch.images) if len(batch.images) else 0
-            image_emb = self._encode_images(image_rows, size)
-            texts = self.model.text.augment(self._batches.captions.batch(batch.rows))
-            text_emb, whole = self.model.encode_with_states(texts)
+    def _rereading(self, texts: TextBatch, whole: TextStates) -> Callable[[float], Rereading]:
+        """A function that encodes the augmented sentences again with words hidden (SMALR, Sec. 3.2)."""
 
         @cache
         def reread(p: float) -> Rereading:
@@ -186,7 +154,7 @@ class RetrievalTask(Task):
                 views = self._views(whole), self._views(reading)
             return Rereading(masked_emb.float(), *views)
 
-        return image_emb, text_emb, whole.average, reread
+        return reread
 
     def _views(self, reading: TextStates) -> Views:
         """The views of encoded sentences. A hidden word is the mask token; averages leave it out."""

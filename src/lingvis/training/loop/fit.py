@@ -11,14 +11,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from lingvis.arrays import Ints
 from lingvis.progress import ProgressBar
 from lingvis.training.loop.average import WeightAverage
 from lingvis.training.loop.checkpoint import TrainingState
 from lingvis.training.loop.optimizer import Schedule, begin_epoch, set_rate
 from lingvis.training.loop.record import RunRecord, recording
+from lingvis.training.loop.step import make_step
 from lingvis.training.loop.task import Task, Validation
-from lingvis.training.loop.watch import LossWatch
 from lingvis.training.sampling import Sampler
 from lingvis.types import Clock
 
@@ -69,6 +68,7 @@ def fit(
     )
     steps = plan.epochs * sampler.batch_count()
     average = WeightAverage(task.model, plan.average, state.average) if plan.average else None
+    take_step = make_step(task, optimizer, clip=plan.clip)
     with run as record, _progress(label, steps, state.step) as advance:
         for epoch in range(state.epoch, plan.epochs):
             progress = f"epoch {epoch + 1}/{plan.epochs}"
@@ -79,9 +79,9 @@ def fit(
                 clock = Clock(state.step, epoch)
                 if record is not None:
                     seed_step(plan.seed, clock)
-                training_step(
-                    task, optimizer, rows, clock, clip=plan.clip, watch=record.watch if record else None
-                )
+                numbers = take_step(rows, clock)
+                if record is not None:
+                    record.watch.add(state.step + 1, numbers)
                 state.step += 1
                 state.batch += 1
                 if average is not None:
@@ -116,29 +116,6 @@ def seed_step(seed: int, clock: Clock) -> None:
     """Make all random numbers of a step a function of (seed, step)."""
     # The hash of integers is the same in every process.
     torch.manual_seed(hash((seed, clock.step)) & 0x7FFFFFFF)
-
-
-def training_step(
-    task: Task,
-    optimizer: torch.optim.Optimizer,
-    rows: Ints,
-    clock: Clock,
-    *,
-    clip: float,
-    watch: LossWatch | None = None,
-) -> None:
-    """One step of the optimiser; `watch` gets the loss and the norm of the gradient."""
-    optimizer.zero_grad(set_to_none=True)
-    loss = task.loss(rows, clock)
-    loss.total.backward()  # type: ignore[no-untyped-call]
-    if clip > 0 or watch is not None:
-        trained = [parameter for parameter in task.parameters() if parameter.grad is not None]
-        norm = nn.utils.get_total_norm([p.grad for p in trained if p.grad is not None])
-        if clip > 0:
-            nn.utils.clip_grads_with_norm_(trained, clip, norm)
-        if watch is not None:
-            watch.add(clock.step + 1, loss, norm)
-    optimizer.step()
 
 
 def copy_weights(module: nn.Module) -> dict[str, torch.Tensor]:

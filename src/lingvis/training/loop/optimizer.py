@@ -50,15 +50,22 @@ def make_optimizer(
             "optimizer.factors freezes every parameter; leave at least one part with a factor above 0"
         )
     kind = torch.optim.AdamW if name == "adamw" else torch.optim.Adam
-    fused = next(iter(parameters.values())).device.type == "cuda"
+    device = next(iter(parameters.values())).device
+    on_gpu = device.type == "cuda"
     return kind(
         [
-            {"params": params, "factor": factor, "frozen_epochs": epochs}
+            # On a GPU the rate is a tensor, so that a recorded step sees its changes.
+            {
+                "params": params,
+                "factor": factor,
+                "frozen_epochs": epochs,
+                "lr": torch.tensor(lr, device=device) if on_gpu else lr,
+            }
             for (factor, epochs), params in groups.items()
         ],
-        lr=lr,
         weight_decay=weight_decay,
-        fused=fused,
+        fused=on_gpu,
+        capturable=on_gpu,
     )
 
 
@@ -88,7 +95,11 @@ def make_schedule(
 def set_rate(optimizer: torch.optim.Optimizer, lr: float) -> None:
     """Set the learning rate of every group; groups with a `factor` get it multiplied."""
     for group in optimizer.param_groups:
-        group["lr"] = lr * group.get("factor", 1.0)
+        rate = lr * group.get("factor", 1.0)
+        if isinstance(group["lr"], torch.Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 def begin_epoch(optimizer: torch.optim.Optimizer, epoch: int) -> None:

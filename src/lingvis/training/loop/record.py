@@ -63,7 +63,7 @@ class RunRecord:
         """Write the mean loss since the last report to the log; raises if training has gone wrong."""
         records = self.watch.flush()
         if records:
-            rate = self._optimizer.param_groups[0]["lr"]
+            rate = float(self._optimizer.param_groups[0]["lr"])
             self._log.write("train", records[-1].step, mean_loss(records) | {"lr": rate})
 
     def after_validation(self, validation: Validation) -> None:

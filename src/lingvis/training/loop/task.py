@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from lingvis.arrays import Ints
 from lingvis.evaluation.result import Report
@@ -15,14 +15,36 @@ from lingvis.training.loop.watch import Loss
 from lingvis.types import Clock
 
 
+@dataclass(frozen=True, slots=True)
+class RecordableLoss:
+    """The loss of a batch as a function of tensors on the device, for CUDA graphs.
+
+    shape: equal for batches and times for which the same operations are computed. inputs: the tensors of this batch;
+    loss: a function of such tensors and of a clock, which never waits for the device or reads its values on the host.
+    """
+
+    shape: Hashable
+    inputs: Sequence[Tensor]
+    loss: Callable[[Sequence[Tensor], Clock], Loss]
+
+
 class Task(nn.Module, ABC):
     """Everything that is trained together; it turns a batch into a loss.
 
     model: the module to train. The loop keeps its weights whenever validation improves; other modules
-    of the task, such as a learnt objective, are used in training only.
+    of the task, such as a learnt objective, are used in training only. recorded: whether `recordable` works.
     """
 
     model: nn.Module
+
+    @property
+    def recorded(self) -> bool:
+        """Whether steps are recorded as CUDA graphs."""
+        return False
+
+    def recordable(self, rows: Ints, clock: Clock) -> RecordableLoss:
+        """The loss of one batch in a form that can be recorded."""
+        raise NotImplementedError(f"{type(self).__name__} is not recorded")
 
     @abstractmethod
     def loss(self, rows: Ints, clock: Clock) -> Loss:

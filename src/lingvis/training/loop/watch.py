@@ -53,30 +53,44 @@ class Loss:
             self.total = self.total + part
 
 
+@dataclass(frozen=True, slots=True)
+class StepNumbers:
+    """The numbers of a step on the device: loss, matching, blind, the gradient's norm, and the weighted terms.
+
+    watched, terms: names. values float32 [4 + terms].
+    """
+
+    watched: str
+    terms: tuple[str, ...]
+    values: Tensor
+
+    @classmethod
+    def of(cls, loss: Loss, norm: Tensor) -> StepNumbers:
+        """The numbers of a loss and the norm of its gradient."""
+        numbers = (loss.total, loss.matching, loss.blind, norm, *loss.parts.values())
+        return cls(loss.watched, tuple(loss.parts), torch.stack([number.detach() for number in numbers]))
+
+
 class LossWatch:
     """Collects losses on the device; `flush` copies them to the host and raises when training has gone wrong."""
 
     def __init__(self) -> None:
-        self._pending: list[tuple[int, list[str], Tensor]] = []
-        self._watched = ""
+        self._pending: list[tuple[int, StepNumbers]] = []
         self._stuck = 0
 
-    def add(self, step: int, loss: Loss, norm: Tensor) -> None:
-        """Keep a step's loss and the gradient's norm."""
-        numbers = (loss.total, loss.matching, loss.blind, norm, *loss.parts.values())
-        values = torch.stack([number.detach() for number in numbers])
-        self._watched = loss.watched
-        self._pending.append((step, list(loss.parts), values))
+    def add(self, step: int, numbers: StepNumbers) -> None:
+        """Keep a step's numbers."""
+        self._pending.append((step, numbers))
 
     def flush(self) -> list[LossRecord]:
         """The losses since the last flush."""
         if not self._pending:
             return []
-        values = torch.stack([numbers for _, _, numbers in self._pending]).tolist()
-        steps = [(step, names) for step, names, _ in self._pending]
+        values = torch.stack([numbers.values for _, numbers in self._pending]).tolist()
+        steps = [(step, numbers.watched, numbers.terms) for step, numbers in self._pending]
         self._pending.clear()
         records = []
-        for (step, names), (loss, matching, blind, norm, *terms) in zip(steps, values, strict=True):
+        for (step, watched, names), (loss, matching, blind, norm, *terms) in zip(steps, values, strict=True):
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient became {norm}"
                 raise UserError(
@@ -87,9 +101,9 @@ class LossWatch:
             self._stuck = self._stuck + 1 if near else 0
             if self._stuck >= COLLAPSE_STEPS:
                 raise UserError(
-                    f"training has collapsed: term {self._watched} has stuck at {matching:.1f} for {self._stuck} steps up "
+                    f"training has collapsed: term {watched} has stuck at {matching:.1f} for {self._stuck} steps up "
                     f"to step {step}, the value of a model that maps everything to one point. Start with easier negatives "
-                    f"(terms.{self._watched}.objective.schedule=warmup) or lower optimizer.lr, and train into a new folder."
+                    f"(terms.{watched}.objective.schedule=warmup) or lower optimizer.lr, and train into a new folder."
                 )
             records.append(LossRecord(step, loss, dict(zip(names, terms, strict=True))))
         return records
