@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import TypeVar
 
 from lingvis.hardware import core_count
@@ -19,16 +20,39 @@ def prefetch(
     function: Callable[[T], R], values: Sequence[T], *, batch_size: int, threads: int | None = None
 ) -> Iterator[list[tuple[T, R]]]:
     """Yield batches of (value, function(value)) in order, computed by threads, by default one per core."""
-    waiting: deque[list[tuple[T, Future[R]]]] = deque()
+
+    def each(group: Sequence[T]) -> list[R]:
+        return [function(value) for value in group]
+
+    groups = prefetch_groups(each, values, batch_size=batch_size, threads=threads)
+    for start, batch in zip(range(0, len(values), batch_size), groups, strict=True):
+        yield list(zip(values[start : start + batch_size], batch, strict=True))
+
+
+def prefetch_groups(
+    function: Callable[[Sequence[T]], Sequence[R]],
+    values: Sequence[T],
+    *,
+    batch_size: int,
+    threads: int | None = None,
+    group: int = 1,
+) -> Iterator[list[R]]:
+    """Yield the results of batches in order; `function` gets up to `group` values of a batch at a time."""
+    waiting: deque[list[Future[Sequence[R]]]] = deque()
     pool = ThreadPoolExecutor(threads or core_count(), thread_name_prefix="decode")
     try:
         for start in range(0, len(values), batch_size):
+            batch = values[start : start + batch_size]
             waiting.append(
-                [(value, pool.submit(function, value)) for value in values[start : start + batch_size]]
+                [pool.submit(function, batch[at : at + group]) for at in range(0, len(batch), group)]
             )
             if len(waiting) > BATCHES_AHEAD:
-                yield [(value, future.result()) for value, future in waiting.popleft()]
+                yield _results(waiting.popleft())
         while waiting:
-            yield [(value, future.result()) for value, future in waiting.popleft()]
+            yield _results(waiting.popleft())
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # a slow file must not delay Ctrl-C
+
+
+def _results(batch: Sequence[Future[Sequence[R]]]) -> list[R]:
+    return list(chain.from_iterable(future.result() for future in batch))

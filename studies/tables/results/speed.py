@@ -76,15 +76,22 @@ def ranks(results: Results) -> str:
 
 def extraction(results: Results) -> str:
     """Speed of feature extraction."""
-    rows = []
-    for name, label in (("made", "made-up JPEGs, 500x375"), ("flickr", "flickr8k-ml, 224x224")):
-        record = results.get("extraction", name)
-        bare, whole = (
-            statistics.median(record["bare_per_second"]),
-            statistics.median(record["extract_per_second"]),
-        )
-        rows.append([label, f"{bare:.0f}", f"{whole:.0f}", f"{100 * record['ratio']:.0f} %"])
-    return table(["pictures", "backbone alone, pictures/s", "extraction, pictures/s", "ratio"], rows)
+    labels = {"made": "made-up JPEGs, 500x375", "flickr": "flickr8k-ml, 224x224"}
+    records = [
+        (labels[record["name"].removesuffix("-gpu")], record) for record in results.where("extraction")
+    ]
+    ways = ("decode", "bare", "both", "disk", "extract")
+    rows = [
+        [
+            label,
+            record["hardware"]["gpu"] or f"{record['hardware']['cores']} cores",
+            *(f"{statistics.median(record[f'{way}_per_second']):,.0f}" for way in ways),
+            f"{100 * record['ratio']:.0f} %",
+        ]
+        for label, record in records
+    ]
+    names = ["decoding", "backbone", "both", "writing to the disk", "extraction", "extraction of backbone"]
+    return table(["pictures", "device", *names], rows)
 
 
 def sort(results: Results) -> str:
