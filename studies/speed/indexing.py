@@ -17,10 +17,11 @@ import statistics
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -28,8 +29,13 @@ import torch
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.records import StoredFile
 from lingvis.collection.stores.sqlite.store import SqliteStore
+from lingvis.collection.writer.contents import StoredContents
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.indexer import BATCH, Indexer
-from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.items import picture_id
+from lingvis.collection.writer.plan import make_plan
+from lingvis.collection.writer.scan import FolderScan
+from lingvis.collection.writer.stored import StoredRows
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, PictureFile
@@ -124,21 +130,29 @@ def writer_rate(collection: Path, target: Path) -> float:
     return WRITTEN * len(items) / (time.perf_counter() - start)
 
 
-def planner_bytes() -> float:
-    """Bytes per file while a pass is planned, with paths of about 60 letters."""
+def planner_bytes(count: int) -> float:
+    """The most bytes per file at any moment while a pass is planned, with paths of about 60 letters."""
+
+    def rows() -> Iterator[StoredFile]:
+        for file in scan:
+            digest = hashlib.sha256(file.path.encode()).hexdigest()
+            yield StoredFile(picture_id(file.path), file.path, digest, file.size, file.mtime_ns, None)
+
+    def find(file: ScannedFile) -> tuple[None, None]:
+        return None, None
+
     tracemalloc.start()
-    held: list[Any] = []
-    for number in range(PLANNED):
+    scan = FolderScan([])
+    for number in range(count):
         path = f"/shared/pictures/2024/05/holidays-at-the-sea/IMG_{number:08}.jpg"
-        digest = hashlib.sha256(path.encode()).hexdigest()
-        known = StoredFile(digest[:32], path, digest, 10**6 + number, 10**18 + number, None)
-        held.append((known, ScannedFile(path[:1] + path[1:], 10**6 + number, 10**18 + number)))
-    tables = {known.path: known for known, _ in held}, {found.path: found for _, found in held}
-    hashes = {known.hash: known.id for known, _ in held}
-    size = tracemalloc.get_traced_memory()[0] / len(hashes)
+        scan.direct.append(ScannedFile(path, 10**6 + number, 10**18 + number))
+    stored = StoredRows(rows())
+    plan = make_plan(scan, stored, SimpleNamespace(find=find), unusable={}, prune=rows)
+    contents = StoredContents(stored)
+    peak = tracemalloc.get_traced_memory()[1] / count
     tracemalloc.stop()
-    assert len(tables[0]) == len(tables[1]) == PLANNED
-    return size
+    assert plan.unchanged == len(contents) == count
+    return peak
 
 
 def link(files: list[Path], folder: Path) -> Path:
@@ -200,7 +214,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         },
         "of_backbone": {way: round(ratio, 3) for way, ratio in ratios.items()},
         "writer_rows_per_second": round(writer),
-        "planner_bytes": round(planner_bytes()),
+        "planner_bytes": round(planner_bytes(PLANNED)),
         "ray_start_seconds": round(statistics.median(starts), 1),
     }
 

@@ -22,7 +22,7 @@ from lingvis.collection.binding import describe
 from lingvis.collection.stores.folder.header import is_collection
 from lingvis.collection.stores.records import Item
 from lingvis.collection.stores.sqlite.store import SqliteStore
-from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.workers import EncodedPicture
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder

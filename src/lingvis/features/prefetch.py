@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeVar
 
 from lingvis.hardware import core_count
@@ -17,21 +17,19 @@ R = TypeVar("R")
 
 
 def prefetch(
-    function: Callable[[T], R], values: Sequence[T], *, batch_size: int, threads: int | None = None
+    function: Callable[[T], R], values: Iterable[T], *, batch_size: int, threads: int | None = None
 ) -> Iterator[list[tuple[T, R]]]:
     """Yield batches of (value, function(value)) in order, computed by threads, by default one per core."""
 
-    def each(group: Sequence[T]) -> list[R]:
-        return [function(value) for value in group]
+    def each(group: Sequence[T]) -> list[tuple[T, R]]:
+        return [(value, function(value)) for value in group]
 
-    groups = prefetch_groups(each, values, batch_size=batch_size, threads=threads)
-    for start, batch in zip(range(0, len(values), batch_size), groups, strict=True):
-        yield list(zip(values[start : start + batch_size], batch, strict=True))
+    return prefetch_groups(each, values, batch_size=batch_size, threads=threads)
 
 
 def prefetch_groups(
     function: Callable[[Sequence[T]], Sequence[R]],
-    values: Sequence[T],
+    values: Iterable[T],
     *,
     batch_size: int,
     threads: int | None = None,
@@ -39,10 +37,10 @@ def prefetch_groups(
 ) -> Iterator[list[R]]:
     """Yield the results of batches in order; `function` gets up to `group` values of a batch at a time."""
     waiting: deque[list[Future[Sequence[R]]]] = deque()
+    rest = iter(values)
     pool = ThreadPoolExecutor(threads or core_count(), thread_name_prefix="decode")
     try:
-        for start in range(0, len(values), batch_size):
-            batch = values[start : start + batch_size]
+        while batch := list(islice(rest, batch_size)):
             waiting.append(
                 [pool.submit(function, batch[at : at + group]) for at in range(0, len(batch), group)]
             )

@@ -9,11 +9,12 @@ from itertools import chain
 from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.records import Item
 from lingvis.collection.writer.captions import CaptionReader
+from lingvis.collection.writer.contents import StoredContents
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.items import moved_item, new_item
 from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture
 from lingvis.collection.writer.plan import IndexPlan
-from lingvis.collection.writer.scan import ScannedFile
-from lingvis.collection.writer.stored import StoredContents, StoredRows
+from lingvis.collection.writer.stored import StoredRows
 from lingvis.collection.writer.workers import EncodedPicture, EncodedVideo, IndexWorkers, Outcome
 from lingvis.features.pictures import BrokenPicture
 
@@ -51,9 +52,7 @@ class BatchWriter:
             # unreadable file may still be right.
             current = {item.info.id for item in report.items}
             replaced = [*{item.info.path for item in report.items}, *(file.path for file in report.broken)]
-            self._store.delete(
-                [row.id for path in replaced for row in stored.of(path) if row.id not in current]
-            )
+            self._store.delete([id for path in replaced for id in stored.ids(path) if id not in current])
             hashes.add(report.items)
             again += report.postponed
             yield report
@@ -64,7 +63,7 @@ class BatchWriter:
         """Yield files with their outcomes; `again` grows while the others are stored, and comes last."""
         size = self._batch_size
         for start in range(0, len(plan.recaptioned), size):
-            yield [(file, DuplicateContent(row.hash)) for file, row in plan.recaptioned[start : start + size]]
+            yield [(file, DuplicateContent(hash)) for file, hash in plan.recaptioned[start : start + size]]
         yield from self._workers.batches(plan.to_read, batch_size=size, seen=hashes)
         yield from self._workers.batches(again, batch_size=size, seen=())
 

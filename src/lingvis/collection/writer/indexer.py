@@ -16,8 +16,9 @@ from lingvis.collection.stores.records import Header
 from lingvis.collection.stores.servers import is_server
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.fill import BatchWriter
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.plan import IndexPlan, make_plan
-from lingvis.collection.writer.scan import ScannedFile, is_below, is_gone, scan_folders
+from lingvis.collection.writer.scan import is_below, is_gone, scan_folders
 from lingvis.collection.writer.stored import StoredRows
 from lingvis.collection.writer.workers import IndexWorkers, LocalWorkers
 from lingvis.errors import UserError
@@ -146,7 +147,9 @@ class Indexer:
         store = self.store = self.store or self._make_store()
         stored = StoredRows(store.files())
         self._check(store.header)
-        plan = make_plan(scan, stored, self._captions, unusable=self._unusable, prune=prune)
+        plan = make_plan(
+            scan, stored, self._captions, unusable=self._unusable, prune=store.files if prune else None
+        )
         self.seconds_to_scan = time.monotonic() - start
         report = IndexReport(
             unchanged=plan.unchanged,
@@ -156,7 +159,7 @@ class Indexer:
         )
         if prune:
             report.unreadable |= {
-                root: EMPTY for root in scan.empty if any(is_below(path, [root]) for path in stored)
+                root: EMPTY for root in scan.empty if any(is_below(row.path, [root]) for row in store.files())
             }
         if not (plan.empty and self._settled):  # otherwise other writers need not wait
             self._settled = False
@@ -165,7 +168,7 @@ class Indexer:
                 self._follow_model(store)
                 self._fill(store, plan, stored, report)
                 gone = [path for path in plan.gone if is_gone(path)]
-                store.delete([row.id for path in gone for row in stored.of(path)])
+                store.delete([id for path in gone for id in stored.ids(path)])
                 report.pruned = len(gone)
                 store.maintain()
             self._settled = True
