@@ -11,31 +11,19 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import statistics
 import tempfile
 import time
-import tracemalloc
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.records import StoredFile
-from lingvis.collection.stores.sqlite.store import SqliteStore
-from lingvis.collection.writer.contents import StoredContents
-from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.indexer import BATCH, Indexer
-from lingvis.collection.writer.items import picture_id
-from lingvis.collection.writer.plan import make_plan
-from lingvis.collection.writer.scan import FolderScan
-from lingvis.collection.writer.stored import StoredRows
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, PictureFile
@@ -50,8 +38,6 @@ from studies.arguments import add_out, make_parser
 from studies.records import RUNS, append, origin
 
 BACKBONE = "efficientnet-lite0"
-WRITTEN = 100  # batches
-PLANNED = 100_000  # files
 
 
 def make_model(run: Path) -> Path:
@@ -113,48 +99,6 @@ def on_ray(
         return time.perf_counter() - start, index_seconds(indexer, photos, count)
 
 
-def writer_rate(collection: Path, target: Path) -> float:
-    """Rows per second that the one writer stores: the limit for any number of workers."""
-    source = SqliteStore(collection)
-    items = source.items([row.id for row in source.files()][:BATCH])
-    store = SqliteStore.create(target, source.header)
-    batches = [
-        [replace(item, info=replace(item.info, id=f"{number}-{item.info.id}")) for item in items]
-        for number in range(WRITTEN)
-    ]
-    start = time.perf_counter()
-    with store.writing():
-        for batch in batches:
-            store.upsert(batch)
-        store.maintain()
-    return WRITTEN * len(items) / (time.perf_counter() - start)
-
-
-def planner_bytes(count: int) -> float:
-    """The most bytes per file at any moment while a pass is planned, with paths of about 60 letters."""
-
-    def rows() -> Iterator[StoredFile]:
-        for file in scan:
-            digest = hashlib.sha256(file.path.encode()).hexdigest()
-            yield StoredFile(picture_id(file.path), file.path, digest, file.size, file.mtime_ns, None)
-
-    def find(file: ScannedFile) -> tuple[None, None]:
-        return None, None
-
-    tracemalloc.start()
-    scan = FolderScan([])
-    for number in range(count):
-        path = f"/shared/pictures/2024/05/holidays-at-the-sea/IMG_{number:08}.jpg"
-        scan.direct.append(ScannedFile(path, 10**6 + number, 10**18 + number))
-    stored = StoredRows(rows())
-    plan = make_plan(scan, stored, SimpleNamespace(find=find), unusable={}, prune=rows)
-    contents = StoredContents(stored)
-    peak = tracemalloc.get_traced_memory()[1] / count
-    tracemalloc.stop()
-    assert plan.unchanged == len(contents) == count
-    return peak
-
-
 def link(files: list[Path], folder: Path) -> Path:
     """A folder with links to the files; the indexer follows them."""
     folder.mkdir()
@@ -190,7 +134,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 started, took = on_ray(work, model, photos, count, workers, number)
                 starts.append(started)
                 seconds.setdefault(f"ray-{workers}", []).append(took)
-        writer = writer_rate(work / "index-0.lv", work / "writer.lv")
         rows = [file for file in (work / "index-0.lv").rglob("*") if file.is_file()]
         stored = sum(file.stat().st_size for file in rows) / (count + len(first))
     ratios = {
@@ -213,8 +156,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             way: [round(count / each, 1) for each in took] for way, took in seconds.items()
         },
         "of_backbone": {way: round(ratio, 3) for way, ratio in ratios.items()},
-        "writer_rows_per_second": round(writer),
-        "planner_bytes": round(planner_bytes(PLANNED)),
         "ray_start_seconds": round(statistics.median(starts), 1),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,17 +15,18 @@ import pytest
 
 from lingvis.collection.stores.records import Item, StoredFile
 from lingvis.collection.writer import contents as contents_module
+from lingvis.collection.writer import fill
 from lingvis.collection.writer.contents import NewContents, StoredContents
 from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.items import new_item, path_key, picture_id
-from lingvis.collection.writer.pictures import PictureFacts
+from lingvis.collection.writer.pictures import DuplicateContent, PictureFacts
 from lingvis.collection.writer.plan import make_plan
 from lingvis.collection.writer.scan import FolderScan, scan_folders
 from lingvis.collection.writer.spool import FileSpool
 from lingvis.collection.writer.stored import StoredRows, caption_key
 from lingvis.collection.writer.workers import EncodedPicture
 from lingvis.features.decoding.exif import CameraFacts
-from studies.speed.indexing import planner_bytes
+from studies.speed.writing import planner_bytes
 
 
 class Captions:
@@ -191,6 +193,28 @@ def test_a_pass_over_new_pictures_needs_little_memory(monkeypatch: pytest.Monkey
         contents._new.set(hashlib.sha256(b"%d" % number).digest(), path_key(str(number)))
     assert tracemalloc.get_traced_memory()[0] / 2**14 < 60
     tracemalloc.stop()
+
+
+def test_batches_that_come_quickly_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fill, "STORED_ROWS", 10)
+    monkeypatch.setattr(fill, "STORED_SECONDS", 0.2)
+    files = [(ScannedFile(str(number), 1, 1), DuplicateContent("")) for number in range(26)]
+    taken: list[int] = []
+
+    def batches() -> Iterator[fill.Batch]:
+        for start in range(0, 26, 4):
+            taken.append(start)
+            if start == 20:
+                time.sleep(0.3)
+            yield files[start : start + 4]
+
+    found, joined_files = [], []
+    for joined in fill.grouped(batches()):
+        found.append((len(joined), len(taken)))  # nothing is asked for before a group is stored
+        joined_files += joined
+    assert joined_files == files
+    assert found == [(12, 3), (12, 6), (2, 7)]
+    assert not list(fill.grouped(iter(())))
 
 
 def test_a_caption_beside_a_link_counts_if_there_is_no_other(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ def test_a_killed_worker_and_a_lost_node_lose_and_double_nothing(
             nodes.remove_node(second, allow_graceful=False)
 
     monkeypatch.setattr(SqliteStore, "upsert", upsert)
+    monkeypatch.setattr("lingvis.collection.writer.fill.STORED_ROWS", 2)
     collection = tmp_path / "photos.lv"
     report = index_folders(
         collection,

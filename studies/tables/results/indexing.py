@@ -43,22 +43,43 @@ def measured_speed(results: Results) -> str:
     return f"{head}\n\n{table(['way', 'pictures/s', 'of the backbone'], rows)}"
 
 
+def writing(results: Results) -> str:
+    """Rows per second of the one writer, by engine and by the number of workers that feed it."""
+    record = results.get("scale", "writing")
+    labels = {"batches": "each batch by itself", "joined": "batches joined"}
+    rates = {**record["rows_per_second"], "workers alone": record["made_per_second"]}
+    ways = next(iter(record["rows_per_second"].values()))
+    rows = []
+    for way in ways:
+        workers = way.removeprefix("ray-")
+        label = labels.get(way, f"batches joined, from {workers} Ray worker{'s' * (workers != '1')}")
+        cells = [each.get(way, each.get(f"made-{workers}")) for each in rates.values()]
+        rows.append([label, *("" if cell is None else f"{statistics.median(cell):,.0f}" for cell in cells)])
+    hardware = record["hardware"]
+    head = (
+        f"Rows per second: {record['rows']:,} made-up rows with {record['dim']} values and thumbnails of "
+        f"{record['thumbnail_bytes'] / 1000:.0f} KB, in batches of {record['batch_size']}, {hardware['cores']} cores "
+        f"({hardware['cpu']}); median of {len(ways['joined'])} rounds."
+    )
+    return f"{head}\n\n{table(['way', *rates], rows)}"
+
+
 def hundred_million(results: Results) -> str:
     """Storage, memory, hours and cost, from the measured record and the assumptions above."""
-    record = results.get("scale", "indexing")
+    record, written = results.get("scale", "indexing"), results.get("scale", "writing")
     ways = [way for way in record["pictures_per_second"] if way.startswith("ray-")]
     most = max(ways, key=lambda way: int(way.removeprefix("ray-")))
     rate = statistics.median(record["pictures_per_second"][most]) / int(most.removeprefix("ray-"))
     row = record["stored_bytes"] - 2 * record["dim"] + 2 * DIM
     core_hours = PICTURES / rate / 3600
-    writer = record["writer_rows_per_second"]
+    writer = written["writer_rows_per_second"]
     gigabytes = {
         "pictures themselves": FILE_BYTES,
         "collection: rows with thumbnails": row,
         "of these, embeddings in half precision": 2 * DIM,
         "search index in memory, LanceDB (one bit per value)": DIM / 8,
         "search index in memory, PostgreSQL (halfvec HNSW)": 2 * DIM + HNSW_LINKS,
-        "memory of the indexing process while it plans": record["planner_bytes"],
+        "memory of the indexing process while it plans": written["planner_bytes"],
     }
     sizes = table(
         ["what", "bytes per picture", "GB"],
@@ -74,8 +95,8 @@ def hundred_million(results: Results) -> str:
     disk = row * PICTURES / 1e9 * GB_MONTH
     return (
         f"Measured: {rate:.1f} pictures per second and core, {record['stored_bytes']:,} bytes per row of {record['dim']} "
-        f"values, {writer:,} rows per second for the one writer, {record['planner_bytes']:,} bytes of planning per picture. "
-        f"Assumed: embeddings of {DIM:,} values, files of {FILE_BYTES / 1000:.0f} KB, read and decoded as fast as "
+        f"values, {writer:,} rows per second for the one writer, {written['planner_bytes']:,} bytes of planning per "
+        f"picture. Assumed: embeddings of {DIM:,} values, files of {FILE_BYTES / 1000:.0f} KB, read and decoded as fast as "
         f"the measured ones of {record['picture_bytes'] / 1000:.0f} KB (larger ones take longer), speed that "
         f"grows with the cores, storage that feeds them ({rate * FILE_BYTES / 1e6:.1f} MB/s per core), thumbnails as "
         f"large as the measured ones, one bit per value in LanceDB's index, {HNSW_LINKS} bytes of links in pgvector's, "

@@ -30,7 +30,7 @@ from lingvis.progress import ProgressBar, note
 Spread = Callable[[Header], IndexWorkers]
 
 BATCH = 64
-BATCHES_BETWEEN_MAINTENANCE = 50
+ROWS_BETWEEN_MAINTENANCE = 50 * BATCH
 # Pause between two passes: a minimum of seconds, and a multiple of the time to scan for changes.
 REST, REST_SHARE = 5.0, 10
 EMPTY = (
@@ -179,14 +179,17 @@ class Indexer:
         """Store new and changed pictures, and add the outcome to the report."""
         writer = BatchWriter(store, self._workers, self._captions, batch_size=self._batch_size)
         with ProgressBar("index", len(plan.recaptioned) + len(plan.to_read)) as bar:
-            for number, batch in enumerate(writer.run(plan, stored), start=1):
+            changed = 0
+            for batch in writer.run(plan, stored):
                 paths = {item.info.path for item in batch.items}
                 report.added += sum(path not in stored for path in paths)
                 report.updated += sum(path in stored for path in paths)
                 report.broken |= {file.path: reason for file, reason in batch.broken.items()}
                 report.unreadable |= {file.path: reason for file, reason in batch.unread.items()}
                 self._unusable |= {file.path: file for file in batch.broken}
-                if number % BATCHES_BETWEEN_MAINTENANCE == 0:
+                changed += len(batch.items)
+                if changed >= ROWS_BETWEEN_MAINTENANCE:
+                    changed = 0
                     store.maintain()
                 bar.advance(len(paths) + len(batch.broken) + len(batch.unread))
 
