@@ -30,7 +30,7 @@ from lingvis.collection.stores.records import Header, StoredFile
 from lingvis.collection.writer import fill
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.contents import StoredContents
-from lingvis.collection.writer.found import ScannedFile
+from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.indexer import BATCH, ROWS_BETWEEN_MAINTENANCE
 from lingvis.collection.writer.items import picture_id
 from lingvis.collection.writer.pictures import PictureFacts
@@ -89,7 +89,7 @@ class MadeBefore:
             self._batches.append(list(zip(batch, made_up(batch).results, strict=True)))
 
     def batches(
-        self, files: Collection[ScannedFile], *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield the outcomes, once."""
         batches, self._batches = self._batches, []
@@ -103,7 +103,7 @@ class MadeByWorkers:
         self._pool: WorkerPool[list[ScannedFile]] = WorkerPool(cluster, make_worker)
 
     def batches(
-        self, files: Collection[ScannedFile], *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield the outcomes as they come."""
         for batch, results in each_batch(
@@ -175,7 +175,7 @@ def planner_bytes(count: int) -> float:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """All ways in turn, in several rounds."""
     files = made_up_files(options.rows)
-    rates: dict[str, dict[str, list[float]]] = {engine: {} for engine in get_args(Engine)}
+    rates: dict[Engine, dict[str, list[float]]] = {engine: {} for engine in get_args(Engine)}
     made: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "made-up.lv"

@@ -24,7 +24,7 @@ from lingvis.collection.writer.plan import make_plan
 from lingvis.collection.writer.scan import FolderScan, scan_folders
 from lingvis.collection.writer.spool import FileSpool
 from lingvis.collection.writer.stored import StoredRows, caption_key
-from lingvis.collection.writer.workers import EncodedPicture
+from lingvis.collection.writer.workers import EncodedPicture, Outcome
 from lingvis.features.decoding.exif import CameraFacts
 from studies.speed.writing import planner_bytes
 
@@ -208,7 +208,8 @@ def test_batches_that_come_quickly_are_joined(monkeypatch: pytest.MonkeyPatch) -
                 time.sleep(0.3)
             yield files[start : start + 4]
 
-    found, joined_files = [], []
+    found: list[tuple[int, int]] = []
+    joined_files: list[tuple[ScannedFile, Outcome]] = []
     for joined in fill.grouped(batches()):
         found.append((len(joined), len(taken)))  # nothing is asked for before a group is stored
         joined_files += joined

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,12 +134,12 @@ def test_a_decoder_cannot_change_the_size_of_the_memory() -> None:
 
 def test_impossible_replies(wanted: list[Wanted]) -> None:
     block, files = mmap.mmap(-1, 2**16), wanted[:1]
-    good = dict.fromkeys(("taken", "camera", "position", "signature", "shape"))
-    good |= {"width": 1, "height": 1, "format": "jpeg"}  # type: ignore[dict-item]
+    good: dict[str, Any] = dict.fromkeys(("taken", "camera", "position", "signature", "shape"))
+    good |= {"width": 1, "height": 1, "format": "jpeg"}
     assert len(read_replies(files, {"replies": [good]}, block)) == 1
-    for wrong in ({}, {"replies": 5}, {"replies": []}, {"replies": [good] * 2}, {"replies": [5]}):
+    for wrong in (None, 5, [], [good] * 2, [5]):
         with pytest.raises(MessageError):
-            read_replies(files, wrong, block)
+            read_replies(files, {"replies": wrong}, block)
     with pytest.raises(MessageError):
         read_replies(files, {"replies": [good | {"width": -1}]}, block)
 

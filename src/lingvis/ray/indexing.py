@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from lingvis.collection.stores.records import Header
-from lingvis.collection.writer.found import ScannedFile
+from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.workers import LocalWorkers, Outcome
 from lingvis.errors import UserError
 from lingvis.pretrained import from_reference
@@ -25,7 +25,7 @@ class ClusterWorkers:
         self._pool: WorkerPool[list[ScannedFile]] = WorkerPool(cluster, ModelLoader(header), device=device)
 
     def batches(
-        self, files: Collection[ScannedFile], *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, in order."""
         if not len(files):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 from studies.tables.markdown import table
 from studies.tables.results.records import Results
@@ -85,13 +86,18 @@ def extraction(results: Results) -> str:
         [
             label,
             record["hardware"]["gpu"] or f"{record['hardware']['cores']} cores",
-            *(f"{statistics.median(record[f'{way}_per_second']):,.0f}" for way in ways),
+            *(_rate(record.get(f"{way}_per_second")) for way in ways),
             f"{100 * record['ratio']:.0f} %",
         ]
         for label, record in records
     ]
     names = ["decoding", "backbone", "both", "writing to the disk", "extraction", "extraction of backbone"]
     return table(["pictures", "device", *names], rows)
+
+
+def _rate(found: Sequence[float] | None) -> str:
+    """The median of the rounds; records from before 2026-11-18 lack some phases."""
+    return "" if found is None else f"{statistics.median(found):,.0f}"
 
 
 def sort(results: Results) -> str:

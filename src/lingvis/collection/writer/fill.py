@@ -11,7 +11,7 @@ from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.records import Item
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.contents import StoredContents
-from lingvis.collection.writer.found import ScannedFile
+from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.items import moved_item, new_item
 from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture
 from lingvis.collection.writer.plan import IndexPlan
@@ -71,7 +71,7 @@ class BatchWriter:
         for start in range(0, len(plan.recaptioned), size):
             yield [(file, DuplicateContent(hash)) for file, hash in plan.recaptioned[start : start + size]]
 
-    def _encoded(self, files: Collection[ScannedFile], seen: Collection[str]) -> Iterator[Batch]:
+    def _encoded(self, files: Files, seen: Collection[str]) -> Iterator[Batch]:
         """Yield files with their outcomes; the workers begin when the first batch is asked for."""
         yield from self._workers.batches(files, batch_size=self._batch_size, seen=seen)
 

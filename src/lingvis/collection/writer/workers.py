@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageEmbedder
-from lingvis.collection.writer.found import ScannedFile
+from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, PictureFacts, read_picture
 from lingvis.collection.writer.videos import DecodedVideo, read_video
 from lingvis.features.decoding.pool import DecoderPool
@@ -39,7 +39,7 @@ class IndexWorkers(Protocol):
     """Read and encode files, in this process or on a cluster."""
 
     def batches(
-        self, files: Collection[ScannedFile], *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, once each; contents in `seen`, by hash, need not be encoded again."""
         ...
@@ -61,7 +61,7 @@ class LocalWorkers:
         self._image_embedder, self._threads, self._decoders = image_embedder, threads, decoders
 
     def batches(
-        self, files: Iterable[ScannedFile], *, batch_size: int, seen: Container[str]
+        self, files: Files, *, batch_size: int, seen: Container[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, videos last and one by one; `seen` may grow meanwhile."""
         if self._decoders is not None:
@@ -71,7 +71,7 @@ class LocalWorkers:
                 yield from self._batches(files, decoders, batch_size=batch_size, seen=seen)
 
     def _batches(
-        self, files: Iterable[ScannedFile], decoders: DecoderPool, *, batch_size: int, seen: Container[str]
+        self, files: Files, decoders: DecoderPool, *, batch_size: int, seen: Container[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         preprocessing, known = self._image_embedder.preprocessing, seen.__contains__
         read = partial(read_picture, preprocessing=preprocessing, seen=known, decode=decoders.decode)

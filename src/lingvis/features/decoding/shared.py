@@ -95,7 +95,7 @@ def read_replies(
     if not isinstance(replies, list) or len(replies) != len(files):
         raise MessageError("not a reply per file")
     # A copy, since the block serves the next message, and a decoder could change it while its content is checked.
-    content = memoryview(_copy(block, block_bytes(files)))
+    content = memoryview(_copy(block, block_bytes(files)).data)
     results: list[PictureContent | BrokenPicture] = []
     place = 0
     for (_, request), reply in zip(files, replies, strict=True):
