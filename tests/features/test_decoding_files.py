@@ -18,7 +18,7 @@ from lingvis.features.decoding.content import DecodeRequest, PictureContent, Vie
 from lingvis.features.decoding.files import Here
 from lingvis.features.decoding.messages import MessageError
 from lingvis.features.decoding.pool import DecoderPool
-from lingvis.features.decoding.shared import Wanted, fit_block, new_block, read_replies
+from lingvis.features.decoding.shared import NoSharedMemoryError, Wanted, fit_block, new_block, read_replies
 from lingvis.features.encode import FeatureSet
 from lingvis.features.manifest import FeatureOrigin
 from lingvis.features.partial import PartialStore
@@ -117,7 +117,7 @@ def test_files_of_a_killed_process_are_decoded_again(wanted: list[Wanted]) -> No
 
 def test_without_shared_memory_files_are_decoded_one_by_one(wanted: list[Wanted]) -> None:
     with file_limit(1000), DecoderPool() as pool:
-        with pytest.raises(OSError, match="too large"):
+        with pytest.raises(NoSharedMemoryError, match="too large"):
             new_block(5000)
         for one, other in zip(pool.decode_files(wanted), Here().decode_files(wanted), strict=True):
             assert_same(one, other)

@@ -77,19 +77,17 @@ def ranks(results: Results) -> str:
 
 def extraction(results: Results) -> str:
     """Speed of feature extraction."""
-    labels = {"made": "made-up JPEGs, 500x375", "flickr": "flickr8k-ml, 224x224"}
-    records = [
-        (labels[record["name"].removesuffix("-gpu")], record) for record in results.where("extraction")
-    ]
     ways = ("decode", "bare", "both", "disk", "extract")
     rows = [
         [
-            label,
+            "flickr8k-ml, 224x224"
+            if record["picture_size"] == "given files"
+            else f"made-up, {record['picture_size']}",
             record["hardware"]["gpu"] or f"{record['hardware']['cores']} cores",
             *(_rate(record.get(f"{way}_per_second")) for way in ways),
             f"{100 * record['ratio']:.0f} %",
         ]
-        for label, record in records
+        for record in results.where("extraction")
     ]
     names = ["decoding", "backbone", "both", "writing to the disk", "extraction", "extraction of backbone"]
     return table(["pictures", "device", *names], rows)

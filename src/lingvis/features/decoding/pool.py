@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from lingvis.data.picture_limits import FILE_BYTES
 from lingvis.features.decoding.content import DecodeRequest, PictureContent
 from lingvis.features.decoding.files import decode_each
 from lingvis.features.decoding.process import DecoderEnded, DecoderProcess
-from lingvis.features.decoding.shared import Wanted, fit_block
+from lingvis.features.decoding.shared import NoSharedMemoryError, Wanted, fit_block
 from lingvis.features.decoding.video import VideoContent, VideoRequest
 from lingvis.features.pictures import BrokenPicture, CostlyPicture
 
@@ -40,7 +39,7 @@ class DecoderPool:
         self._lock = threading.Lock()
         self._idle: list[DecoderProcess] = []
         self._busy: set[DecoderProcess] = set()
-        self._closed = False
+        self._closed, self._shares = False, True
         self._finalizer = weakref.finalize(self, _end, self._idle, self._busy)
 
     def decode(self, data: bytes, request: DecodeRequest) -> PictureContent:
@@ -53,9 +52,13 @@ class DecoderPool:
 
     def decode_files(self, files: Sequence[Wanted]) -> list[PictureContent | BrokenPicture]:
         """Read and decode some files, together if it goes well; returns the reason for each that cannot be used."""
-        if fit_block(files):
-            with contextlib.suppress(TimeoutError, DecoderEnded):
+        if self._shares and fit_block(files):
+            try:
                 return self._attempt(lambda process: process.decode_files(files, seconds=self._seconds))
+            except NoSharedMemoryError:
+                self._shares = False
+            except (TimeoutError, DecoderEnded):
+                pass
         # One of them is costly, or ended the process: then each has all the time, and its own reason.
         return decode_each(files, self.decode)
 

@@ -36,25 +36,39 @@ MOST_BYTES = 2**25  # of a block
 Wanted = tuple[PictureInput, DecodeRequest]
 
 
-def new_block(size: int) -> tuple[int, mmap.mmap]:
-    """Return an open file without a name, and its memory; nobody can change its size. Raises OSError."""
-    if sys.platform == "linux":
-        import fcntl
+class NoSharedMemoryError(Exception):
+    """The system gives no memory that processes can share."""
 
-        handle = os.memfd_create("views", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+
+def new_block(size: int) -> tuple[int, mmap.mmap]:
+    """Return an open file without a name, and its memory; on Linux nobody can change its size."""
+    try:
+        handle = _new_file(size)
         try:
-            os.ftruncate(handle, size)
-            # A decoder that made the block shorter would end the process that reads it.
-            fcntl.fcntl(
-                handle, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
-            )
             return handle, mmap.mmap(handle, size)
         except OSError:
             os.close(handle)
             raise
-    with tempfile.TemporaryFile() as file:
-        file.truncate(size)
-        return os.dup(file.fileno()), mmap.mmap(file.fileno(), size)
+    except OSError as error:
+        raise NoSharedMemoryError(str(error)) from error
+
+
+def _new_file(size: int) -> int:
+    if sys.platform != "linux":
+        with tempfile.TemporaryFile() as file:
+            file.truncate(size)
+            return os.dup(file.fileno())
+    import fcntl
+
+    handle = os.memfd_create("views", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(handle, size)
+        # A decoder that made the block shorter would end the process that reads it.
+        fcntl.fcntl(handle, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def block_bytes(files: Sequence[Wanted]) -> int:
