@@ -64,22 +64,28 @@ def writing(results: Results) -> str:
     return f"{head}\n\n{table(['way', *rates], rows)}"
 
 
+def writer_values(results: Results) -> dict[str, int]:
+    """Rows per second of the one writer, and the bytes of planning per picture."""
+    record = results.get("scale", "writing")
+    return {name: record[name] for name in ("writer_rows_per_second", "planner_bytes")}
+
+
 def hundred_million(results: Results) -> str:
     """Storage, memory, hours and cost, from the measured record and the assumptions above."""
-    record, written = results.get("scale", "indexing"), results.get("scale", "writing")
+    record = results.get("scale", "indexing") | writer_values(results)
     ways = [way for way in record["pictures_per_second"] if way.startswith("ray-")]
     most = max(ways, key=lambda way: int(way.removeprefix("ray-")))
     rate = statistics.median(record["pictures_per_second"][most]) / int(most.removeprefix("ray-"))
     row = record["stored_bytes"] - 2 * record["dim"] + 2 * DIM
     core_hours = PICTURES / rate / 3600
-    writer = written["writer_rows_per_second"]
+    writer = record["writer_rows_per_second"]
     gigabytes = {
         "pictures themselves": FILE_BYTES,
         "collection: rows with thumbnails": row,
         "of these, embeddings in half precision": 2 * DIM,
         "search index in memory, LanceDB (one bit per value)": DIM / 8,
         "search index in memory, PostgreSQL (halfvec HNSW)": 2 * DIM + HNSW_LINKS,
-        "memory of the indexing process while it plans": written["planner_bytes"],
+        "memory of the indexing process while it plans": record["planner_bytes"],
     }
     sizes = table(
         ["what", "bytes per picture", "GB"],
@@ -95,8 +101,8 @@ def hundred_million(results: Results) -> str:
     disk = row * PICTURES / 1e9 * GB_MONTH
     return (
         f"Measured: {rate:.1f} pictures per second and core, {record['stored_bytes']:,} bytes per row of {record['dim']} "
-        f"values, {writer:,} rows per second for the one writer, {written['planner_bytes']:,} bytes of planning per "
-        f"picture. Assumed: embeddings of {DIM:,} values, files of {FILE_BYTES / 1000:.0f} KB, read and decoded as fast as "
+        f"values, {writer:,} rows per second for the one writer, {record['planner_bytes']:,} bytes of planning per picture. "
+        f"Assumed: embeddings of {DIM:,} values, files of {FILE_BYTES / 1000:.0f} KB, read and decoded as fast as "
         f"the measured ones of {record['picture_bytes'] / 1000:.0f} KB (larger ones take longer), speed that "
         f"grows with the cores, storage that feeds them ({rate * FILE_BYTES / 1e6:.1f} MB/s per core), thumbnails as "
         f"large as the measured ones, one bit per value in LanceDB's index, {HNSW_LINKS} bytes of links in pgvector's, "
