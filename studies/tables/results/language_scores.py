@@ -30,7 +30,8 @@ class LanguageScores:
     """One row: a model of several languages, or one model per language.
 
     test, val: mR by language, one number per seed. minutes: of training, mean over seeds. sizes: numbers of
-    values by name of SIZES, and "total", the trained values of the model itself. Minutes and sizes of several models are sums; complete: none of the models is missing.
+    values by name of SIZES, and "total", the trained values of the model itself. Minutes and sizes of several models are
+    sums; complete: none of the models is missing.
     """
 
     test: dict[str, list[float]]
