@@ -49,8 +49,9 @@ def align_vectors(
 
     The rotation of a language is the orthogonal Procrustes solution over a dictionary that is induced from the captions
     of split train and the text-only sentences: sentences about one picture in both languages. Vectors are centred per
-    language and keep their lengths: a model that starts from shorter ones learns later. The first principle of SMALR's latent tokens is that words of several languages
-    share one, which needs a common space (Burns et al. 2020, section 3.1, with the vectors of Conneau et al. 2018).
+    language and keep their lengths: a model that starts from shorter ones learns later. The first principle of SMALR's
+    latent tokens is that words of several languages share one, which needs a common space (Burns et al. 2020, section
+    3.1, with the vectors of Conneau et al. 2018).
     """
     dataset = Dataset.open(dataset)
     vectors = WordVectors.open(dataset.path / VECTORS / source)
