@@ -147,7 +147,8 @@ def test_the_best_epoch_is_kept_and_every_epoch_is_logged(tmp_path: Path) -> Non
     given = captions(tmp_path, ["en", "de"], each=2)
     words = universal(given)
     UniversalPretraining(epochs=4, lr=0.05).warm_up(words, given)
-    log = [json.loads(line) for line in given.log.read_text().splitlines()]
+    start, *log = [json.loads(line) for line in given.log.read_text().splitlines()]
+    assert start == {"epoch": 0, "R@10": pytest.approx(given.held_out().recall(universal(given)))}
     assert [line["epoch"] for line in log] == [1, 2, 3, 4]
     assert all(line["blind"] == pytest.approx(0.1) and line["loss"] > 0 for line in log)
     assert given.held_out().recall(words) == pytest.approx(max(line["R@10"] for line in log))
@@ -160,7 +161,7 @@ def test_the_number_of_used_tokens_is_reported(capsys: pytest.CaptureFixture[str
     words, shared = capsys.readouterr().err.splitlines()[-2:]
     assert words == f"note: {used} of 9 latent tokens are used by {2 * (20 + 2)} words"
     *epochs, last = [json.loads(line) for line in (tmp_path / "pretraining.jsonl").read_text().splitlines()]
-    assert [line["epoch"] for line in epochs] == [1, 2]
+    assert [line["epoch"] for line in epochs] == [0, 1, 2]
     assert last == {"tokens": 9, "used": used, "shared": last["shared"]}
     assert shared == f"note: {last['shared']:.1f} % of translations share a token"
 

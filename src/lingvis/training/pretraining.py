@@ -271,15 +271,13 @@ def _pretrain_on_captions(
 
 
 def _validation(task: WordPretraining, held_out: HeldOutSentences, log: Path) -> Callable[[], Validation]:
-    """A validation by recall across languages, or by the epoch alone; it writes a line of JSON to `log`."""
-    lines: list[str] = []
+    """A validation by recall across languages, or by the epoch alone; `log` gets a line of JSON per epoch, 0 the start."""
+    lines = [json.dumps({"epoch": 0, "R@10": held_out.recall(task.model)}) + "\n"]
 
     def validate() -> Validation:
         loss, blind = task.take_means()
         recall = held_out.recall(task.model)
-        lines.append(
-            json.dumps({"epoch": len(lines) + 1, "loss": loss, "blind": blind, "R@10": recall}) + "\n"
-        )
+        lines.append(json.dumps({"epoch": len(lines), "loss": loss, "blind": blind, "R@10": recall}) + "\n")
         log.parent.mkdir(parents=True, exist_ok=True)
         write_text(log, "".join(lines))
         return Validation(len(lines) if recall is None else recall)
