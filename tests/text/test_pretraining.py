@@ -154,6 +154,21 @@ def test_the_best_epoch_is_kept_and_every_epoch_is_logged(tmp_path: Path) -> Non
     assert given.held_out().recall(words) == pytest.approx(max(line["R@10"] for line in log))
 
 
+def test_a_start_that_is_better_than_every_epoch_is_kept(tmp_path: Path) -> None:
+    given = captions(tmp_path, ["en", "de"], each=2)
+    words = universal(given)
+    # Translations have one vector and one layer: nothing can be better.
+    english, german = words.space.vectors.data.chunk(2)
+    german.copy_(english)
+    layers = words.space.project.layers  # type: ignore[union-attr]
+    layers[1].load_state_dict(layers[0].state_dict())
+    wanted = {name: value.clone() for name, value in words.state_dict().items()}
+    assert given.held_out().recall(words) == 100
+    UniversalPretraining(epochs=2, lr=10.0).warm_up(words, given)
+    assert json.loads(given.log.read_text().splitlines()[0])["R@10"] == 100
+    assert all(torch.equal(value, wanted[name]) for name, value in words.state_dict().items())
+
+
 def test_the_number_of_used_tokens_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     found = latent().assign(captions(tmp_path, ["en", "de"], each=2, pictures=20))
     assert found is not None
