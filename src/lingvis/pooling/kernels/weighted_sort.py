@@ -6,8 +6,6 @@ the position below. A sorting network sorts the keys of a dimension at once.
 
 from __future__ import annotations
 
-from typing import Any
-
 import triton
 import triton.language as tl
 
@@ -15,7 +13,7 @@ LOWEST = tl.constexpr(-(2**31))  # the key of a position without a value
 
 
 @triton.jit
-def _keys(values: Any, valid: Any, position: Any) -> Any:
+def _keys(values, valid, position):
     """Keys of 16-bit values; not-a-number is the largest value, so that it is never hidden."""
     bits = values.to(tl.int16, bitcast=True)
     ordered = bits ^ ((bits >> 15) & 0x7FFF)
@@ -24,7 +22,7 @@ def _keys(values: Any, valid: Any, position: Any) -> Any:
 
 
 @triton.jit
-def _value(key: Any, like: Any) -> Any:
+def _value(key, like):
     """The value of a key, as a float32; `like` has the number type of the values."""
     ordered = (key >> 16).to(tl.int16)
     bits = ordered ^ ((ordered >> 15) & 0x7FFF)
@@ -33,17 +31,17 @@ def _value(key: Any, like: Any) -> Any:
 
 @triton.jit
 def forward_kernel(
-    values: Any,
-    mask: Any,
-    weights: Any,
-    pooled: Any,
-    places: Any,
-    length: Any,
-    dim: Any,
+    values,
+    mask,
+    weights,
+    pooled,
+    places,
+    length,
+    dim,
     SIZE: tl.constexpr,  # noqa: N803
     BLOCK: tl.constexpr,  # noqa: N803
     KEEP: tl.constexpr,  # noqa: N803
-) -> None:
+):
     """One set and BLOCK of its dimensions: pooled [B, D], and the position of the n-th largest value, uint8 [B, L, D]."""
     row = tl.program_id(0).to(tl.int64)
     columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -64,19 +62,19 @@ def forward_kernel(
 
 @triton.jit
 def backward_kernel(
-    values: Any,
-    lengths: Any,
-    weights: Any,
-    places: Any,
-    gradient: Any,
-    of_values: Any,
-    of_weights: Any,
-    length: Any,
-    dim: Any,
-    blocks: Any,
+    values,
+    lengths,
+    weights,
+    places,
+    gradient,
+    of_values,
+    of_weights,
+    length,
+    dim,
+    blocks,
     SIZE: tl.constexpr,  # noqa: N803
     BLOCK: tl.constexpr,  # noqa: N803
-) -> None:
+):
     """The gradient of the values, and a part of that of the weights, float32 [B, blocks, L]."""
     row = tl.program_id(0).to(tl.int64)
     columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
