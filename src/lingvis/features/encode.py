@@ -123,12 +123,15 @@ class PictureEncoder:
         with_videos = self.kind == "frames"
         threads = threads or core_count()
         in_turns = not with_videos and self._uses_processor
+        groups = (
+            2 * threads if in_turns else threads
+        )  # of a batch; those of other batches fill the gaps of a GPU's
         return prefetch_groups(
             partial(self._decode, decoders or Here()),
             files,
             batch_size=max(1, batch_size // VIDEO_VIEWS) if with_videos else batch_size,
             threads=threads,
-            group=1 if with_videos else min(GROUP, max(1, batch_size // (2 * threads))),
+            group=1 if with_videos else min(GROUP, max(1, batch_size // groups)),
             soon=_read_soon if in_turns else None,
         )
 
