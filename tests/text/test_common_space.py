@@ -93,6 +93,13 @@ def test_too_few_translations_name_the_language(dataset: Path) -> None:
         align_vectors(dataset)
 
 
+def test_missing_vectors_name_the_command_that_makes_them(dataset: Path) -> None:
+    with pytest.raises(UserError, match=r"make some with: lingvis vectors align .* --source captions$"):
+        WordVectors.open(dataset / VECTORS / "aligned")
+    with pytest.raises(UserError, match=r"lingvis vectors train .* && lingvis vectors align "):
+        WordVectors.open(dataset / "none" / VECTORS / "aligned")
+
+
 def test_the_command_prints_what_it_rotated(dataset: Path) -> None:
     printed = json.loads(lingvis("vectors", "align", dataset, "--json").stdout)
     assert printed["changed"] and set(printed["rotations"]) == {"de", "fr"}
