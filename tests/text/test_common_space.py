@@ -37,7 +37,7 @@ def dataset(tmp_path: Path) -> Path:
     rows = []
     for picture in range(120):
         chosen = generator.choice(WORDS, 3, replace=False)
-        captions = {
+        captions: dict[str, tuple[str, ...]] = {
             lang: (" ".join(f"{lang}{MEANINGS[word]}" for word in chosen),) for lang in ("en", "de", "fr")
         }
         (tmp_path / "images" / f"{picture}.png").touch()
