@@ -28,7 +28,9 @@ def run_processes(arguments: Sequence[str], count: int, *, device: str | None) -
     """
     gpus = 0 if device == "cpu" else torch.cuda.device_count()
     if gpus and count > gpus:
-        raise UserError(f"processes is {count}, but this machine has {gpus} GPUs; start at most one process per GPU")
+        raise UserError(
+            f"processes is {count}, but this machine has {gpus} GPUs; start at most one process per GPU"
+        )
     store = dist.TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
     together = {
         "OMP_NUM_THREADS": str(max(1, core_count() // count)),
