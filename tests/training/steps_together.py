@@ -9,16 +9,19 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from lingvis.errors import UserError
 from lingvis.processes.group import joined, process_number
 from lingvis.training.loop.step import make_step
 from lingvis.training.prepare import prepare
-from lingvis.training.run import open_with_features
+from lingvis.training.run import open_with_features, train
 from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
 
-from .small_runs import HIDDEN, OWN, WORDS
+from .small_runs import HIDDEN, OWN, REGION, WORDS
 
 STEPS = 4
+# Random numbers in every process: dropped vectors, changed words, dropout.
+WHOLE = [*REGION, "text.encoder.dropout=0.3", "training.epochs=6", "training.checkpoint_seconds=0"]
 # No random number depends on the process: no dropout, nothing augmented, no word hidden.
 SMALL = [
     "data.features=toy-grid",
@@ -64,13 +67,24 @@ def take_steps(recipe: str, dataset: Path, out: Path, *more: str, steps: int = S
 
 
 def main(dataset: Path, out: Path) -> None:
+    """All recipes, then a whole training, then one that fails; what failed is written to a file per process."""
     with joined("cpu"):
+        number = process_number()
         for recipe in RECIPES:
-            found = take_steps(recipe, dataset, out / f"{recipe}-{process_number()}")
-            save_file(
-                {name: each.clone() for name, each in found.items()},
-                out / f"{recipe}-{process_number()}.safetensors",
-            )
+            found = take_steps(recipe, dataset, out / f"{recipe}-{number}")
+            copied = {name: each.clone() for name, each in found.items()}
+            save_file(copied, out / f"{recipe}-{number}.safetensors")
+        train("vse_infinity_region", dataset, out / "whole", overrides=WHOLE, device="cpu")
+    try:
+        train(
+            "vse_infinity_region",
+            dataset,
+            out / "short",
+            overrides=[*WHOLE, "similarity.dim=24"],
+            device="cpu",
+        )
+    except UserError as error:
+        (out / f"error-{number}").write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,31 +11,33 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.distributed as dist
 from safetensors.torch import load_file
 
 from lingvis.model.folder import CHECKPOINT
-from lingvis.processes.launch import HOST, loopback, variables
+from lingvis.processes.launch import HOST, loopback
 from lingvis.training.loop.log import read_log
 
-from .small_runs import REGION, weights
-from .steps_together import RECIPES, STEPS, take_steps
+from .small_runs import weights
+from .steps_together import RECIPES, STEPS, WHOLE, take_steps
 
 ROOT = Path(__file__).parents[2]
+TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--local-addr", HOST, "--nproc-per-node", "2"]
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **loopback()}
+    command = [sys.executable, *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.fixture(scope="module")
 def together(rich_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with what two processes found together."""
     out = tmp_path_factory.mktemp("together")
-    store = dist.TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
-    command = [sys.executable, "-m", "tests.training.steps_together", str(rich_dataset), str(out)]
-    common = {**os.environ, "OMP_NUM_THREADS": "1", **loopback(), **variables(HOST, store.port, 2)}
-    started = [
-        subprocess.Popen(command, cwd=ROOT, env={**common, "RANK": number, "LOCAL_RANK": number})
-        for number in ("0", "1")
-    ]
-    assert [process.wait(120) for process in started] == [0, 0]
+    started = start(*TORCHRUN, "-m", "tests.training.steps_together", str(rich_dataset), str(out))
+    _, errors = started.communicate(timeout=120)
+    assert started.returncode == 0, errors
     return out
 
 
@@ -51,30 +53,19 @@ def test_two_processes_train_as_one(recipe: str, together: Path, rich_dataset: P
         assert torch.equal(first[name], second[name]), name
 
 
-DROPPING = [*REGION, "text.encoder.dropout=0.3", "training.epochs=6"]
+def test_one_of_several_processes_reports_an_error_of_all(together: Path) -> None:
+    reports = sorted((together / f"error-{number}").read_text(encoding="utf-8") for number in range(2))
+    assert [report.split(":")[0] for report in reports] == ["OtherProcessError", "UserError"]
+    assert "similarity.dim is 24, but the dataset has only 19 training pictures" in reports[1]
 
 
-def arguments(dataset: Path, run: Path, *more: str) -> list[str]:
-    options = [*DROPPING, "training.checkpoint_seconds=0", "--out", str(run), *more]
-    return ["-m", "lingvis", "train", "vse_infinity_region", str(dataset), *options]
-
-
-def start(*command: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **loopback()}
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def test_a_killed_process_ends_all_and_the_run_is_resumed(toy_dataset: Path, tmp_path: Path) -> None:
-    run, whole = tmp_path / "run", tmp_path / "whole"
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--local-addr", HOST, "--nproc-per-node", "2"]
-    uninterrupted = start(sys.executable, *torchrun, *arguments(toy_dataset, whole))
-    printed, errors = uninterrupted.communicate(timeout=120)
-    assert uninterrupted.returncode == 0, errors
-    assert printed.count("is best, validation mR") == 1  # the first process alone prints
-
-    started = start(sys.executable, *arguments(toy_dataset, run, "--processes", "2"))
+def test_a_killed_process_ends_all_and_the_run_is_resumed(
+    together: Path, rich_dataset: Path, tmp_path: Path
+) -> None:
+    run, whole = tmp_path / "run", together / "whole"
+    command = ["-m", "lingvis", "train", "vse_infinity_region", str(rich_dataset), *WHOLE, "--out", str(run)]
+    command += ["--processes", "2", "--device", "cpu"]
+    started = start(*command)
     while not (run / CHECKPOINT).exists():
         assert started.poll() is None
         time.sleep(0.01)
@@ -88,20 +79,12 @@ def test_a_killed_process_ends_all_and_the_run_is_resumed(toy_dataset: Path, tmp
     )
     assert not any(Path(f"/proc/{child}").exists() for child in children)
 
-    resumed = start(sys.executable, *arguments(toy_dataset, run, "--processes", "2", "--resume"))
-    assert resumed.wait(120) == 0, resumed.communicate()[1]
+    resumed = start(*command, "--resume")
+    printed, errors = resumed.communicate(timeout=120)
+    assert resumed.returncode == 0, errors
+    assert printed.count("is best, validation mR") == 1  # the first process alone prints
     expected = weights(whole)
     assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(run).items())
     steps = [record["step"] for record in read_log(run) if record["kind"] == "val"]
     assert steps == [record["step"] for record in read_log(whole) if record["kind"] == "val"]
     assert not (run / "lock").exists()
-
-    # An error that the first process finds alone, and one that all find at the same time.
-    for out, more, sentence in (
-        (run, [], f"{run} already holds a finished model; choose another folder, or delete it"),
-        (tmp_path / "new", ["similarity.dim=24"], "similarity.dim is 24, but the dataset has only "),
-    ):
-        failed = start(sys.executable, *arguments(toy_dataset, out, "--processes", "2", *more))
-        printed, errors = failed.communicate(timeout=60)
-        assert failed.returncode == 2 and printed == ""
-        assert errors.startswith(f"lingvis: {sentence}") and errors.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,6 +16,8 @@ from lingvis.errors import UserError
 
 # The others wait for the first one while it validates.
 LONGEST_WAIT = timedelta(hours=6)
+# A process may train several models, one after the other: what was stored for one is not for the next.
+_JOINS = itertools.count()
 
 
 class OtherProcessError(UserError):
@@ -50,7 +53,8 @@ def joined(device: str | None) -> Iterator[torch.device]:
     if started_count() == 1 or dist.is_initialized():
         yield choose_device(device)
         return
-    store, number, count = next(iter(dist.rendezvous("env://")))
+    common, number, count = next(iter(dist.rendezvous("env://")))
+    store = dist.PrefixStore(f"lingvis-{next(_JOINS)}", common)
     on_gpu = device != "cpu" and torch.cuda.is_available()
     finished = False
     try:
@@ -58,7 +62,7 @@ def joined(device: str | None) -> Iterator[torch.device]:
         # What is on the CPU is exchanged without waiting for the GPU.
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
-            store=dist.PrefixStore("lingvis", store),
+            store=store,
             rank=number,
             world_size=count,
             timeout=LONGEST_WAIT,
