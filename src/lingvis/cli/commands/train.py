@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from lingvis.cli.options import Count, DatasetWithFeatures, Device, Json, Switch
+from lingvis.cli.options import Count, DatasetWithFeatures, Device, Json, Ray, Switch
 from lingvis.printing import print_line
 
 
@@ -16,7 +16,8 @@ def train(
     *overrides: str,
     out: Path,
     resume: Switch = False,
-    processes: Count = 1,
+    processes: Count | None = None,
+    ray: Ray = None,
     device: Device = None,
     json: Json = False,
 ) -> None:
@@ -33,9 +34,10 @@ def train(
     resume: bool
         Continue from the checkpoint in --out.
     processes: int
-        Number of processes that train together on this machine: one per GPU, or with equal shares of the cores. The
-        result is that of one process.
+        Number of processes that train together, with the result of one: 1 by default; with --ray, one per GPU, or one
+        per machine without GPUs.
     """
+    from lingvis.cli.cluster import connected
     from lingvis.cli.output import print_json
     from lingvis.model.card import describe_sizes
     from lingvis.model.folder import CHECKPOINT
@@ -43,7 +45,7 @@ def train(
     from lingvis.training.loop.record import TrainingInterrupt
     from lingvis.training.run import train as run
 
-    if processes > 1:
+    if processes is not None and processes > 1 and ray is None:
         from lingvis.processes.launch import run_processes
 
         options = ["--out", str(out), *(["--resume"] if resume else []), *(["--json"] if json else [])]
@@ -51,7 +53,22 @@ def train(
         words = ["train", recipe, str(dataset), *overrides, *options]
         sys.exit(run_processes(words, processes, device=device))
     try:
-        config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device).config
+        with connected(ray) as cluster:
+            if cluster is None:
+                config = run(recipe, dataset, out, overrides=overrides, resume=resume, device=device).config
+            else:
+                from lingvis.ray.training import train_on
+
+                config = train_on(
+                    cluster,
+                    recipe,
+                    dataset,
+                    out,
+                    overrides=overrides,
+                    resume=resume,
+                    processes=processes,
+                    device=device,
+                )
     except OtherProcessError:
         sys.exit(2)
     except (TrainingInterrupt, KeyboardInterrupt):
