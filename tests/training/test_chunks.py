@@ -24,6 +24,7 @@ from .test_live import drawings
 __all__ = ["drawings"]  # a fixture
 
 PLAIN = ["image.augment.name=none", "text.augment.name=none"]
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 RECIPES = {
     "lingvis_frozen": [
         *OWN["lingvis_frozen"],
@@ -35,11 +36,13 @@ RECIPES = {
 }
 
 
-def gradients(recipe: str, dataset: Path, out: Path, *more: str) -> tuple[Tensor, dict[str, Tensor]]:
+def gradients(
+    recipe: str, dataset: Path, out: Path, *more: str, device: str = "cpu"
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of the first batch and its gradients."""
     options = LIVE if recipe == "lingvis" else [*SMALL, *RECIPES[recipe]]
     read = load_recipe(recipe, [*options, *more])
-    run = prepare(read, *open_with_features(dataset, read.data.features), out, torch.device("cpu"))
+    run = prepare(read, *open_with_features(dataset, read.data.features), out, torch.device(device))
     run.task.train()
     torch.manual_seed(1)
     loss = run.task.loss(run.sampler.epoch(0, 0)[0], Clock()).total
@@ -83,14 +86,16 @@ def test_a_network_and_its_classes_are_trained_in_chunks(drawings: Path, tmp_pat
     assert torch.isfinite(loss) and "model.image.classes.table" in found
 
 
-def test_random_numbers_are_the_same_the_second_time(rich_dataset: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", DEVICES)
+def test_random_numbers_are_the_same_the_second_time(device: str, rich_dataset: Path, tmp_path: Path) -> None:
     # One chunk draws what the whole batch draws: dropped vectors, changed words, dropout.
-    options = ["text.encoder.dropout=0.5"]
-    whole = gradients("vse_infinity_grid", rich_dataset, tmp_path, *options)
-    assert_same(
-        gradients("vse_infinity_grid", rich_dataset, tmp_path, *options, "training.chunk=1000"), whole
+    found, whole, plain = (
+        gradients(
+            "vse_infinity_grid", rich_dataset, tmp_path, "training.precision=float32", *more, device=device
+        )
+        for more in (["text.encoder.dropout=0.5", "training.chunk=1000"], ["text.encoder.dropout=0.5"], PLAIN)
     )
-    plain = gradients("vse_infinity_grid", rich_dataset, tmp_path, *PLAIN)
+    assert_same(found, whole)
     assert abs(float((plain[0] - whole[0]).detach())) > 1e-3  # something was drawn
 
 

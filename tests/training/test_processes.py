@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from safetensors.torch import load_file
 
 from lingvis.model.folder import CHECKPOINT
+from lingvis.processes import exchange
+from lingvis.processes.group import BACKENDS
 from lingvis.processes.launch import HOST, loopback
 from lingvis.training.loop.log import read_log
 
@@ -88,3 +91,24 @@ def test_a_killed_process_ends_all_and_the_run_is_resumed(
     steps = [record["step"] for record in read_log(run) if record["kind"] == "val"]
     assert steps == [record["step"] for record in read_log(whole) if record["kind"] == "val"]
     assert not (run / "lock").exists()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="NCCL needs an NVIDIA GPU")
+def test_nccl_exchanges_what_is_on_the_gpu() -> None:
+    store = dist.TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
+    dist.init_process_group(BACKENDS, store=store, rank=0, world_size=1)
+    try:
+        own = torch.randn(5, 3, device="cuda", requires_grad=True)
+        rows = exchange._Gather.apply(own)  # type: ignore[no-untyped-call]
+        total = exchange._AddUp.apply(own)  # type: ignore[no-untyped-call]
+        (rows.square().sum() + total.sum()).backward()
+        torch.testing.assert_close(rows, own)
+        torch.testing.assert_close(own.grad, 2 * own + 1)
+        layer = torch.nn.Linear(3, 2).cuda()
+        layer(rows.detach()).sum().backward()
+        assert layer.weight.grad is not None
+        expected = layer.weight.grad.clone()
+        exchange.average_gradients(layer)
+        torch.testing.assert_close(layer.weight.grad, expected)
+    finally:
+        dist.destroy_process_group()

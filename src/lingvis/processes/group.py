@@ -14,6 +14,8 @@ import torch.distributed as dist
 from lingvis.device import choose_device
 from lingvis.errors import UserError
 
+# With a GPU: what is on the CPU is exchanged without waiting for it.
+BACKENDS = "cpu:gloo,cuda:nccl"
 # The others wait for the first one while it validates.
 LONGEST_WAIT = timedelta(hours=6)
 # A process may train several models, one after the other: what was stored for one is not for the next.
@@ -59,9 +61,8 @@ def joined(device: str | None) -> Iterator[torch.device]:
     finished = False
     try:
         own = _own_device(device, on_gpu=on_gpu)
-        # What is on the CPU is exchanged without waiting for the GPU.
         dist.init_process_group(
-            "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
+            BACKENDS if on_gpu else "gloo",
             store=store,
             rank=number,
             world_size=count,
