@@ -46,7 +46,7 @@ def gradients(
     run.task.train()
     torch.manual_seed(1)
     loss = run.task.loss(run.sampler.epoch(0, 0)[0], Clock()).total
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     return loss, {name: each.grad for name, each in run.task.named_parameters() if each.grad is not None}
 
 
@@ -115,7 +115,7 @@ def test_chunks_have_random_numbers_of_their_own(rich_dataset: Path, tmp_path: P
     parts = parts_of(run.task, run.sampler.epoch(0, 0)[0])
     vectors = in_chunks(encode, parts).text_emb
     first = list(seen)
-    vectors.sum().backward()
+    vectors.sum().backward()  # type: ignore[no-untyped-call]
     assert len(parts) > 2 and len(seen) == 2 * len(parts)
     assert torch.equal(torch.cat(first), vectors.detach())
     # The backward pass begins with the last chunk.

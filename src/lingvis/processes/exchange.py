@@ -1,4 +1,4 @@
-"""What processes that train one model send to one another.
+"""Values that processes which train one model send to one another.
 
 Each encodes a part of a batch, and all compute the same loss. The derivatives of `gathered` and `added_up` are those of
 the sum of the losses of all processes, so the mean of the gradients of all processes is the gradient of one loss.
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @contextlib.contextmanager
 def _exchange() -> Iterator[None]:
-    """Report a lost connection: whoever started the processes reports why one ended."""
+    """Report a lost connection: their starter reports why one ended."""
     try:
         yield
     except (RuntimeError, dist.DistError) as error:
@@ -78,6 +78,8 @@ def own_share(size: int, number: int, count: int) -> slice:
 
 def gathered(own: Tensor, size: int) -> Tensor:
     """The rows [size, ...] of all processes, in order, from the rows of each: see `own_share`."""
+    if not size:
+        return own
     if own.dtype == torch.bool:
         return gathered(own.to(torch.uint8), size).bool()
     count = process_count()
@@ -97,7 +99,7 @@ def gathered(own: Tensor, size: int) -> Tensor:
 
 def added_up(values: Tensor) -> Tensor:
     """The sum over all processes."""
-    return values if process_count() == 1 else _AddUp.apply(values)  # type: ignore[no-untyped-call, no-any-return]
+    return values if process_count() == 1 else _AddUp.apply(values)  # type: ignore[no-untyped-call]
 
 
 class _Gather(torch.autograd.Function):
@@ -145,7 +147,8 @@ def average_gradients(module: nn.Module) -> None:
         flat = torch.cat([_gradient(each).flatten() for each in trained])
         dist.all_reduce(flat)
     flat /= process_count()
-    for parameter, mean in zip(trained, flat.split([each.numel() for each in trained]), strict=True):
+    means = torch.split(flat, [each.numel() for each in trained])
+    for parameter, mean in zip(trained, means, strict=True):
         parameter.grad = mean.view_as(parameter)
 
 

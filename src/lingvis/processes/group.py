@@ -7,13 +7,17 @@ import itertools
 import os
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
 from lingvis.device import choose_device
 from lingvis.errors import UserError
 
+# Variables of a process that was started together with others.
+STARTED = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 # With a GPU: what is on the CPU is exchanged without waiting for it.
 BACKENDS = "cpu:gloo,cuda:nccl"
 # The others wait for the first one while it validates.
@@ -38,12 +42,12 @@ def process_number() -> int:
 
 def started_number() -> int:
     """The same before and after `joined`: the number that this process was started with."""
-    return int(os.environ.get("RANK", "0")) if started_count() > 1 else 0
+    return int(os.environ["RANK"]) if started_count() > 1 else 0
 
 
 def started_count() -> int:
     """Number of processes that were started together, by torchrun or in its way."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
+    return int(os.environ["WORLD_SIZE"]) if os.environ.keys() >= STARTED else 1
 
 
 @contextlib.contextmanager
@@ -55,8 +59,8 @@ def joined(device: str | None) -> Iterator[torch.device]:
     if started_count() == 1 or dist.is_initialized():
         yield choose_device(device)
         return
-    common, number, count = next(iter(dist.rendezvous("env://")))
-    store = dist.PrefixStore(f"lingvis-{next(_JOINS)}", common)
+    common, number, count = next(iter(rendezvous("env://")))
+    store = dist.PrefixStore(f"lingvis-{next(_JOINS)}", common)  # type: ignore[attr-defined]
     on_gpu = device != "cpu" and torch.cuda.is_available()
     finished = False
     try:
@@ -103,7 +107,7 @@ def _silent() -> Iterator[None]:
         yield
 
 
-def _is_first_to_fail(store: dist.Store) -> bool:
+def _is_first_to_fail(store: Any) -> bool:
     try:
         return bool(store.add("failed", 1) == 1)
     except (RuntimeError, dist.DistError):

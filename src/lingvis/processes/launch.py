@@ -31,7 +31,7 @@ def run_processes(arguments: Sequence[str], count: int, *, device: str | None) -
         raise UserError(
             f"processes is {count}, but this machine has {gpus} GPUs; start at most one process per GPU"
         )
-    store = dist.TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
+    store = dist.TCPStore(HOST, 0, is_master=True, wait_for_workers=False)  # type: ignore[attr-defined]
     together = {
         "OMP_NUM_THREADS": str(max(1, core_count() // count)),
         **loopback(),
@@ -45,13 +45,18 @@ def run_processes(arguments: Sequence[str], count: int, *, device: str | None) -
         )
         for number in range(count)
     ]
-    # Ctrl-C reaches all processes of a terminal: each stops after its step, and this one waits for them.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C reaches all processes of a terminal: each stops after its step, and this one waits for them. The request to
+    # end reaches this one alone.
+    before = (
+        signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.signal(signal.SIGTERM, lambda *_: _stop(started)),
+    )
     try:
         return _wait(started)
     finally:
         _end(started)
-        signal.signal(signal.SIGINT, before)
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
 
 
 def variables(host: str, port: int, count: int) -> dict[str, str]:
@@ -89,6 +94,12 @@ def _failure(number: int, code: int) -> int:
             "there is a checkpoint, and with smaller batches if memory was full"
         )
     return code
+
+
+def _stop(started: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Do as Ctrl-C does."""
+    for process in started:
+        process.send_signal(signal.SIGINT)
 
 
 def _end(started: Sequence[subprocess.Popen[bytes]]) -> None:

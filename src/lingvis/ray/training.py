@@ -28,7 +28,7 @@ class TrainingProcess:
         import torch.distributed as dist
 
         self._host = load_ray().util.get_node_ip_address()
-        self._store = dist.TCPStore(self._host, 0, is_master=True, wait_for_workers=False)
+        self._store = dist.TCPStore(self._host, 0, is_master=True, wait_for_workers=False)  # type: ignore[attr-defined]
         return self._host, self._store.port
 
     def train(

@@ -27,14 +27,13 @@ class Encoded(NamedTuple):
     def gathered(self, batch: Batch) -> Encoded:
         """The vectors of a batch of which every process has encoded its part."""
         images, texts, classes = batch.sizes
-        sizes = Encoded._fields, (images, texts, texts, classes, images)
-        whole = {name: each_gathered(getattr(self, name), size) for name, size in zip(*sizes, strict=True)}
-        return self._replace(**whole)
-
-
-def each_gathered(own: Tensor | None, size: int) -> Tensor | None:
-    """`gathered`, for values that a model may lack."""
-    return None if own is None or not size else gathered(own, size)
+        return Encoded(
+            gathered(self.image_emb, images),
+            gathered(self.text_emb, texts),
+            gathered(self.word_average, texts),
+            None if self.class_emb is None else gathered(self.class_emb, classes),
+            None if self.class_scores is None else gathered(self.class_scores, images),
+        )
 
 
 def in_chunks(encode: Callable[[Batch], Encoded], chunks: Sequence[Batch]) -> Encoded:
@@ -54,8 +53,20 @@ def in_chunks(encode: Callable[[Batch], Encoded], chunks: Sequence[Batch]) -> En
         )
         return values
 
-    values = zip(*(again(chunk) for chunk in chunks), strict=True)
-    return Encoded(*(None if parts[0] is None else torch.cat(parts) for parts in values))
+    parts = [again(chunk) for chunk in chunks]
+    return Encoded(
+        torch.cat([part.image_emb for part in parts]),
+        torch.cat([part.text_emb for part in parts]),
+        torch.cat([part.word_average for part in parts]),
+        _joined([part.class_emb for part in parts]),
+        _joined([part.class_scores for part in parts]),
+    )
+
+
+def _joined(parts: Sequence[Tensor | None]) -> Tensor | None:
+    """The rows of all parts; None for a model without classes."""
+    present = [part for part in parts if part is not None]
+    return torch.cat(present) if present else None
 
 
 def chunk_count(batch: Batch, most: int) -> int:

@@ -136,6 +136,8 @@ def _train(
     plan = TrainingPlan(
         **{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(TrainingPlan)}
     )
+    if process_number():  # the first one writes them
+        plan = dataclasses.replace(plan, checkpoint_seconds=float("inf"))
     optimizer = make_optimizer(run.task.trained, **recipe.optimizer.model_dump())
     schedule = make_schedule(
         **recipe.schedule.model_dump(),

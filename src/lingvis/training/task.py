@@ -114,14 +114,16 @@ class RetrievalTask(Task):
     def _encode(self, batch: Batch, clock: Clock) -> Step:
         """Encode a batch into the step that terms see."""
         own = self._part(batch, process_number(), process_count()) if is_split(batch) else batch
+        reread: Callable[[float], Rereading] = _no_rereading
         if self._chunk:
             count = chunk_count(own, self._chunk)
             chunks = [self._part(own, number, count) for number in range(count)]
-            encoded, reread = in_chunks(lambda chunk: self._vectors(chunk)[0], chunks), _no_rereading
+            encoded = in_chunks(lambda chunk: self._vectors(chunk)[0], chunks)
         else:
             encoded, texts, states = self._vectors(own)
-            gather = partial(gathered, size=len(batch.rows)) if own is not batch else _same
-            reread = self._rereading(texts, states, gather) if self._rereads else _no_rereading
+            if self._rereads:
+                gather = partial(gathered, size=len(batch.rows)) if own is not batch else _same
+                reread = self._rereading(texts, states, gather)
         if own is not batch:
             encoded = encoded.gathered(batch)
         tensors = batch.tensors
