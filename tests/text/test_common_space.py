@@ -63,8 +63,11 @@ def test_translations_lie_at_one_place_afterwards(dataset: Path) -> None:
     tables = {lang: torch.from_numpy(stored.table(lang).values) for lang in stored.languages}
     for lang in ("en", "fr"):
         torch.testing.assert_close(tables[lang], tables["de"], rtol=0, atol=2e-3)
-    # They were far apart before.
     old = WordVectors.open(dataset / VECTORS / "captions")
+    for lang, table in tables.items():
+        lengths = torch.from_numpy(old.table(lang).values).norm(dim=1)
+        torch.testing.assert_close(table.norm(dim=1), lengths, rtol=2e-3, atol=0)
+    # They were far apart before.
     apart = [old.table(lang).values - old.table(lang).values.mean(axis=0) for lang in ("en", "de")]
     assert abs(apart[0] - apart[1]).mean() > 0.5
     assert {file.name: file.read_bytes() for file in (dataset / VECTORS / "captions").iterdir()} == before
