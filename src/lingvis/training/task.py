@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from lingvis.arrays import Ints
 from lingvis.layers.normalization import MaskedBatchNorm
 from lingvis.model.dual_encoder import DualEncoder, masked_mean
-from lingvis.processes.exchange import gathered
+from lingvis.processes.exchange import gathered, own_share
 from lingvis.processes.group import process_count, process_number
 from lingvis.terms import ClassStep, Rereading, Step, Term, TermWeight, Views, hide_words
 from lingvis.training.batches import Batch, Batches, BatchTensors
@@ -127,6 +127,9 @@ class RetrievalTask(Task):
         if own is not batch:
             encoded = encoded.gathered(batch)
         tensors = batch.tensors
+        similarity = self.model.similarity
+        # Scores of sets of vectors are the larger part of the work: each process computes those of its pictures.
+        divided = own is not batch and not similarity.pooled
         return Step(
             image_emb=encoded.image_emb,
             text_emb=encoded.text_emb,
@@ -136,12 +139,17 @@ class RetrievalTask(Task):
             langs=tensors.langs,
             columns=batch.columns,
             clock=clock,
-            similarity=self.model.similarity,
+            similarity=self._divided_scores if divided else similarity,
             reread=reread,
             pair_values=tensors.pair_values,
             targets=tensors.targets,
             classes=self._classes(encoded, tensors),
         )
+
+    def _divided_scores(self, image_emb: Tensor, text_emb: Tensor) -> Tensor:
+        """Scores [I, T], of which every process computes some rows."""
+        own = own_share(len(image_emb), process_number(), process_count())
+        return gathered(self.model.similarity(image_emb[own], text_emb), len(image_emb))
 
     def _part(self, batch: Batch, number: int, count: int) -> Batch:
         return self._batches.part(batch, number, count, words=self._own_words)
