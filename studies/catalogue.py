@@ -44,7 +44,7 @@ STUDIES = {
     "compact": Study("recall of shorter embeddings among many pictures", "studies.compact.run"),
     "ranks": Study("exact ranking by counting against a sorting loop", "studies.ranks"),
     "search": Study("search engines side by side, and a typed query end to end", "studies.search.run"),
-    "hnsw": Study("recall and time of pgvector's index by its settings", "studies.search.hnsw"),
+    "pgvector": Study("recall and time of pgvector's indexes by their settings", "studies.search.pgvector"),
     "rerank": Study("recall and time of a second model that re-ranks", "studies.search.rerank"),
     "load": Study("many clients at once against lingvis serve", "studies.search.load"),
     "crash": Study("kill lingvis index at random moments, then repeat it", "studies.search.crash"),
