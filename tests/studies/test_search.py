@@ -130,7 +130,9 @@ def test_an_engine_that_cannot_run_is_left_out_and_a_kill_does_not_stop_the_othe
 
 
 def test_wrong_input_is_reported_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="unknown engine 'x'; choose one of: faiss, faiss-exact, lance, lance-exact, milvus"):
+    with pytest.raises(
+        UserError, match="unknown engine 'x'; choose one of: faiss, faiss-exact, lance, lance-exact, milvus"
+    ):
         run_search_study(tmp_path / "out", engines=["numpy", "x"])
     with pytest.raises(UserError, match="99 vectors of 8 values are too few; use at least 100"):
         run_search_study(tmp_path / "out", sizes=[1000, 99], dim=8)
