@@ -45,6 +45,7 @@ STUDIES = {
     "ranks": Study("exact ranking by counting against a sorting loop", "studies.ranks"),
     "search": Study("search engines side by side, and a typed query end to end", "studies.search.run"),
     "pgvector": Study("recall and time of pgvector's indexes by their settings", "studies.search.pgvector"),
+    "milvus": Study("thumbnails in the rows of Milvus, and browsing", "studies.search.milvus_rows"),
     "rerank": Study("recall and time of a second model that re-ranks", "studies.search.rerank"),
     "load": Study("many clients at once against lingvis serve", "studies.search.load"),
     "crash": Study("kill lingvis index at random moments, then repeat it", "studies.search.crash"),
