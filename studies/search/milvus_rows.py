@@ -73,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--work", type=Path, help="a folder with room")
     args = parser.parse_args(arguments)
     if not has_server():
-        raise UserError("this study needs the server of Milvus; run: pip install 'lingvis[milvus]' milvus==2.3.5")
+        raise UserError(
+            "this study needs the server of Milvus; run: pip install 'lingvis[milvus]' milvus==2.3.5"
+        )
     with tempfile.TemporaryDirectory(dir=args.work, prefix="lingvis-milvus-") as name:
         outside, inside = (
             measure(Path(name) / str(in_rows), args.rows, in_rows=in_rows) for in_rows in (False, True)
