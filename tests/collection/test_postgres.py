@@ -27,6 +27,7 @@ from lingvis.collection.stores.open import create_store, open_store, shown, stor
 from lingvis.collection.stores.postgres import connection as postgres_connection
 from lingvis.collection.stores.postgres import hnsw as postgres_hnsw
 from lingvis.collection.stores.postgres import migrations as postgres_migrations
+from lingvis.collection.stores.postgres import search as postgres_search
 from lingvis.collection.stores.postgres import state as states
 from lingvis.collection.stores.postgres.address import is_postgres, parse
 from lingvis.collection.stores.postgres.store import PostgresStore
@@ -506,7 +507,8 @@ def test_pages_of_any_size_give_one_order(
         ]
     )
     if not copies:
-        monkeypatch.setattr(postgres_hnsw, "CANDIDATES", 252)  # so few that the index misses some of the best
+        monkeypatch.setattr(postgres_search, "CANDIDATES", 252)
+        monkeypatch.setattr(postgres_hnsw, "IN_VIEW", 60)  # so few that the index misses some of the best
 
     def read(size: int, end: int) -> list[tuple[int, str]]:
         pages = [

@@ -185,7 +185,7 @@ class ConnectionPool:
 def _configure(connection: Connection) -> None:
     register_vector(connection)
     connection.execute(SETTINGS)
-    connection.execute(SEARCHING, [str(hnsw.CANDIDATES), str(hnsw.SCANNED)])
+    connection.execute(SEARCHING, [str(hnsw.IN_VIEW), str(hnsw.SCANNED)])
     milliseconds, _ = connection.execute(READING, [1000 * SECONDS_TO_READ]).fetchone() or (0, "")
     connection.seconds = milliseconds / 1000 + SECONDS_TO_CANCEL
 

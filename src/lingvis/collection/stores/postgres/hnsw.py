@@ -21,7 +21,7 @@ BUILDING = """
     FROM pg_settings WHERE name = 'maintenance_work_mem'
 """
 NEIGHBOURS, VISITED = 24, 64  # per row of the graph; rows that are visited to find them
-CANDIDATES = 1000  # of a search
+IN_VIEW = 600  # rows that a search has in view at a time: more find more of the best, in as much more time
 SCANNED = 20_000  # rows of the index that may be visited until enough have passed a filter
 
 

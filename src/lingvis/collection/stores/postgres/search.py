@@ -11,16 +11,14 @@ from psycopg import sql
 
 from lingvis.arrays import Floats
 from lingvis.collection.stores.escapes import to_text
-from lingvis.collection.stores.postgres import hnsw
 from lingvis.collection.stores.postgres.rows import read_columns, to_conditions, to_half, to_info
 from lingvis.collection.stores.postgres.state import State
 from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit
 
-# The first places come from a fixed number of candidates of the index, and later places from comparing every
-# other row: each picture has one place, and pages neither overlap nor have gaps. Measured with
-# 8,000 x 1024 in clusters and 500 candidates: 8 ms per query, recall 1.0 up to place 48, 0.97 up to 250; with 1,000
-# candidates 15 ms and 0.99.
-PLACES = 250
+# The first places come from a fixed number of candidates of the index, and later places from comparing every other row: each
+# picture has one place, and pages neither overlap nor have gaps. The index orders by half precision, so that a few more
+# candidates than places are enough.
+PLACES, CANDIDATES = 250, 300
 # In single precision the index cannot be used: this compares every row exactly.
 EXACT = sql.SQL("{column}::vector({dim}) <#> query")
 # All queries in one statement: 100 of them took 0.65 s with 40,000 x 1024 rows and their index, one by one 1.06 s, with
@@ -88,13 +86,12 @@ class Searcher:
 
     def _near(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Compare candidates from the index, or every row if there are too few candidates."""
-        candidates = hnsw.CANDIDATES
 
         def compare(state: State) -> Statement:
             passes, values = to_conditions(where, self._column, state.missing)
             halfs = [to_half(query) for query in queries]
             statement = NEAR.format(passes=passes, **self._parts(state))
-            return statement, [_single(queries), halfs, *values, candidates, candidates, k, offset]
+            return statement, [_single(queries), halfs, *values, CANDIDATES, CANDIDATES, k, offset]
 
         results = self._hits(compare, len(queries), offset)
         short = [number for number, hits in enumerate(results) if not hits]
