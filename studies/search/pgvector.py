@@ -34,9 +34,9 @@ DIM, K, QUERIES, WARM_UP, EXACT_QUERIES = 256, 10, 200, 10, 10
 # Per kind of index: the setting of a search, and its values with the candidates that are compared again in full.
 EFFORTS: dict[str, tuple[str, tuple[tuple[int, int], ...]]] = {
     "exact": ("", ((0, K),)),
-    "ivfflat": ("ivfflat.probes", tuple((probes, 100) for probes in (5, 10, 20, 40, 80))),
-    "hnsw": ("hnsw.ef_search", tuple((view, view) for view in (250, 400, 500, 600, 800, 1000))),
-    "bits": ("hnsw.ef_search", ((250, 250), (500, 500), (1000, 1000), (1000, 4000))),
+    "ivfflat": ("ivfflat.probes", tuple((probes, 300) for probes in (10, 20, 40, 80))),
+    "hnsw": ("hnsw.ef_search", ((300, 300), (600, 300), (1000, 300), (1000, 1000))),
+    "bits": ("hnsw.ef_search", ((600, 300), (1000, 1000), (1000, 4000))),
 }
 SEARCH = """
     WITH near AS MATERIALIZED (SELECT id, v FROM t ORDER BY {order} LIMIT %(given)s)
