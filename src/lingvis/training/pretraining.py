@@ -32,6 +32,7 @@ from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import Loss
 from lingvis.training.sampling import ImageSampler, Sampler, SentenceTable
+from lingvis.training.shared_tokens import shared_tokens
 from lingvis.training.word_recall import HeldOutSentences, mean_vector
 from lingvis.types import Clock, TextBatch, Tokens
 
@@ -136,11 +137,17 @@ class LatentPretraining(Pretraining):
             explore=self.explore,
             among=self.among,
         ).to(data.device)
+        attention.start_tokens()
         _pretrain_on_captions(attention, data, epochs=self.epochs, lr=self.lr)
         assignment = attention.eval().assignment()
         special = len(data.vocabulary.special)
-        used = assignment.used(special)
+        used, shared = assignment.used(special), shared_tokens(assignment, data.held_out(), special)
         note(f"{used} of {self.tokens} latent tokens are used by {data.vocabulary.size - special} words")
+        if shared is not None:
+            note(f"{shared:.1f} % of translations share a token")
+        # Behind the lines of the epochs.
+        line = json.dumps({"tokens": self.tokens, "used": used, "shared": shared}) + "\n"
+        write_text(data.log, data.log.read_text(encoding="utf-8") + line)
         return assignment
 
     def warm_up(self, words: nn.Module, data: PretrainingData) -> None:
