@@ -44,6 +44,13 @@ def test_probabilities_and_their_words() -> None:
     assert fitted.probability(0.5, 100, ORDINARY) == pytest.approx(expected)
     words = [fitted.confidence(score, 1000, ORDINARY) for score in (0.3, 0.45, 0.6)]
     assert words == ["weak", "likely", "strong"]
+    first = fitted.model_copy(update={"format": 1})  # of an earlier version
+    assert [first.confidence(score, 1000, ORDINARY) for score in (0.45, 0.52, 0.53, 0.6)] == [
+        "weak",
+        "likely",
+        "likely",
+        "strong",
+    ]
     many = fitted.probability(0.5, 10_000, ORDINARY)
     assert many == fitted.probability(0.5, 1_000_000, ORDINARY) < fitted.probability(0.5, 50, ORDINARY)
     assert 0 <= fitted.probability(-1e9, 0, ORDINARY) < fitted.probability(1e9, 0, ORDINARY) <= 1

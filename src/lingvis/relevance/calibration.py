@@ -17,6 +17,7 @@ from lingvis.untrusted import read_json
 Confidence = Literal["strong", "likely", "weak"]
 # The least probability. Of all hits that are called so, more are right: about nine in ten, and two in three.
 STRONG, LIKELY = 0.85, 0.5
+FIRST_STRONG, FIRST_LIKELY = 0.9, 2 / 3  # of format 1, which was fitted to easier hits
 # Smaller collections were not measured. A collection of a million pictures holds more that deceive, and also more that
 # are right: beyond the second number both are taken to grow alike.
 FEWEST_PICTURES, MOST_PICTURES = 50, 10_000
@@ -76,4 +77,5 @@ class Calibration(StrictModel):
     def confidence(self, score: float, pictures: int, spread: ScoreSpread) -> Confidence:
         """The probability in a word."""
         probability = self.probability(score, pictures, spread)
-        return "strong" if probability >= STRONG else "likely" if probability >= LIKELY else "weak"
+        strong, likely = (STRONG, LIKELY) if self.format > 1 else (FIRST_STRONG, FIRST_LIKELY)
+        return "strong" if probability >= strong else "likely" if probability >= likely else "weak"

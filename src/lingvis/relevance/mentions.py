@@ -1,4 +1,4 @@
-"""What the captions of pictures mention: words with their endings, and concepts by any of their names."""
+"""Words and concepts that the captions of pictures mention: words with their endings, concepts by any of their names."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def new_language(results: Results) -> str:
 
 
 def route_choice(results: Results) -> str:
-    """What add-language estimates of every route from few captions, beside its mR on unseen pictures."""
+    """Estimates that add-language makes of every route from few captions, beside the mR on unseen pictures."""
     rows, sentences = [], []
     for record in results.where("route-choice"):
         for run in record["runs"]:
