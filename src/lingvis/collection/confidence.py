@@ -20,11 +20,11 @@ CHANGED = 0.1  # share of the pictures by which the number must change before ot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pictures:
-    """The number of pictures at some time, and the embeddings of a sample of them, the newest."""
+    """The number of pictures at some time, and a sample of them, the newest, float32 [sample, dim]."""
 
     counted: float
     number: int
-    sample: list[Floats]
+    sample: Floats
     number_sampled: int
 
 
@@ -46,24 +46,25 @@ class HitConfidence:
             return list(hits)
         if not understood:
             return [replace(hit, confidence="weak") for hit in hits]
-        pictures = self._pictures()
-        spread = ScoreSpread.of(np.array([each @ query for each in pictures.sample], np.float32))
+        pictures = self._pictures(len(query))
+        spread = ScoreSpread.of(pictures.sample @ query)
         return [
             replace(hit, confidence=calibration.confidence(hit.score, pictures.number, spread))
             for hit in hits
         ]
 
-    def _pictures(self) -> _Pictures:
+    def _pictures(self, dim: int) -> _Pictures:
         now, known = time.monotonic(), self._known
         if known is None or now - known.counted > FRESH:
             store = self._store()
             number = store.count()
             if known is None or abs(number - known.number_sampled) > CHANGED * known.number_sampled:
-                known = _Pictures(now, number, _sample(store), number)
+                known = _Pictures(now, number, _sample(store, dim), number)
             self._known = known = replace(known, counted=now, number=number)
         return known
 
 
-def _sample(store: Store) -> list[Floats]:
+def _sample(store: Store, dim: int) -> Floats:
     newest = store.browse(k=SAMPLED, where=Filter())
-    return list(store.vectors([picture.id for picture in newest]).values())
+    vectors = store.vectors([picture.id for picture in newest])
+    return np.array(list(vectors.values()), np.float32).reshape(-1, dim)
