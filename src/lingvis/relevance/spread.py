@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,4 +35,4 @@ class ScoreSpread:
         own = self.variance + (self.mean - mean) ** 2
         usual = usual_deviation**2 + (usual_mean - mean) ** 2
         variance = (self.pictures * own + USUAL_PICTURES * usual) / among
-        return (score - mean) / max(variance, 1e-12) ** 0.5
+        return (score - mean) / math.sqrt(max(variance, 1e-12))
