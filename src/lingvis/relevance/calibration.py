@@ -15,8 +15,8 @@ from lingvis.strict import StrictModel
 from lingvis.untrusted import read_json
 
 Confidence = Literal["strong", "likely", "weak"]
-# The least probability. Of all hits that are called so, more are right: about nine in ten, and two in three.
-STRONG, LIKELY = 0.85, 0.5
+# The least probability. More of all hits that are called so are right, since most of them lie above it.
+STRONG, LIKELY = 0.85, 0.4
 FIRST_STRONG, FIRST_LIKELY = 0.9, 2 / 3  # of format 1, which was fitted to easier hits
 # Smaller collections were not measured. A collection of a million pictures holds more that deceive, and also more that
 # are right: beyond the second number both are taken to grow alike.
