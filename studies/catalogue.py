@@ -24,6 +24,9 @@ STUDIES = {
     "add-language": Study(
         "add a language later, against learning it jointly", "studies.transfer.add_language"
     ),
+    "route-choice": Study(
+        "the route that add-language chooses from few captions", "studies.transfer.route_choice"
+    ),
     "dictionaries": Study("words that a folder of dictionaries translates", "studies.transfer.dictionaries"),
     "distilled-text": Study("a student that gives a model more languages", "studies.distilled_text"),
     "start": Study("recipes for a few hundred pictures on a CPU", "studies.start"),
@@ -55,6 +58,7 @@ STUDIES = {
     "video": Study("recall of moments of videos, speed of indexing them", "studies.video.run"),
     "out-of-the-box": Study("install, then serve a folder without a network", "studies.speed.out_of_the_box"),
     "relevance": Study("languages of short queries, confidence of first hits", "studies.relevance.run"),
+    "calibrate-base": Study("the meaning of the scores of lingvis-base", "studies.relevance.fit"),
     "precision": Study("a model in float32, float16 and int8", "studies.pretrained.precision"),
     "without-torch": Study("a model by onnxruntime beside torch", "studies.pretrained.without_torch"),
     "card": Study("the card of the model that comes with lingvis", "studies.pretrained.card"),
