@@ -55,6 +55,9 @@ STUDIES = {
     "step": Study("time of a training step by phase and operation", "studies.speed.step"),
     "extraction": Study("speed of feature extraction against its backbone", "studies.speed.extraction"),
     "indexing": Study("speed of indexing, without Ray and with it", "studies.speed.indexing"),
+    "writing": Study(
+        "rows per second that one writer stores, and the memory of its plan", "studies.speed.writing"
+    ),
     "video": Study("recall of moments of videos, speed of indexing them", "studies.video.run"),
     "out-of-the-box": Study("install, then serve a folder without a network", "studies.speed.out_of_the_box"),
     "relevance": Study("languages of short queries, confidence of first hits", "studies.relevance.run"),

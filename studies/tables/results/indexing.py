@@ -41,9 +41,36 @@ def measured_speed(results: Results) -> str:
     return f"{head}\n\n{table(['way', 'pictures/s', 'of the backbone'], rows)}"
 
 
+def writing(results: Results) -> str:
+    """Rows per second of the one writer, by engine and by the number of workers that feed it."""
+    record = results.get("scale", "writing")
+    labels = {"batches": "each batch by itself", "joined": "batches joined"}
+    rates = {**record["rows_per_second"], "workers alone": record["made_per_second"]}
+    ways = next(iter(record["rows_per_second"].values()))
+    rows = []
+    for way in ways:
+        workers = way.removeprefix("ray-")
+        label = labels.get(way, f"batches joined, from {workers} Ray worker{'s' * (workers != '1')}")
+        cells = [each.get(way, each.get(f"made-{workers}")) for each in rates.values()]
+        rows.append([label, *("" if cell is None else f"{statistics.median(cell):,.0f}" for cell in cells)])
+    hardware = record["hardware"]
+    head = (
+        f"Rows per second: {record['rows']:,} made-up rows with {record['dim']} values and thumbnails of "
+        f"{record['thumbnail_bytes'] / 1000:.0f} KB, in batches of {record['batch_size']}, {hardware['cores']} cores "
+        f"({hardware['cpu']}); median of {len(ways['joined'])} rounds."
+    )
+    return f"{head}\n\n{table(['way', *rates], rows)}"
+
+
+def writer_values(results: Results) -> dict[str, int]:
+    """Rows per second of the one writer, and the bytes of planning per picture."""
+    record = results.get("scale", "writing")
+    return {name: record[name] for name in ("writer_rows_per_second", "planner_bytes")}
+
+
 def hundred_million(results: Results) -> str:
     """Storage, memory, hours and cost, from the measured record and the assumptions above."""
-    record = results.get("scale", "indexing")
+    record = results.get("scale", "indexing") | writer_values(results)
     ways = [way for way in record["pictures_per_second"] if way.startswith("ray-")]
     most = max(ways, key=lambda way: int(way.removeprefix("ray-")))
     rate = statistics.median(record["pictures_per_second"][most]) / int(most.removeprefix("ray-"))
