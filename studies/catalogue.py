@@ -46,7 +46,7 @@ STUDIES = {
     "search": Study("search engines side by side, and a typed query end to end", "studies.search.run"),
     "hnsw": Study("recall and time of pgvector's index by its settings", "studies.search.hnsw"),
     "rerank": Study("recall and time of a second model that re-ranks", "studies.search.rerank"),
-    "load": Study("many clients at once against lingvis serve", "studies.search.load"),
+    "load": Study("many clients at once against lingvis serve", "studies.load.run"),
     "crash": Study("kill lingvis index at random moments, then repeat it", "studies.search.crash"),
     "step": Study("time of a training step by phase and operation", "studies.speed.step"),
     "extraction": Study("speed of feature extraction against its backbone", "studies.speed.extraction"),

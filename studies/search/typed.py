@@ -13,6 +13,7 @@ from lingvis.collection.binding import describe
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.open import create_store
 from lingvis.model.embedder import Embedder
+from lingvis.model.encoder import load_encoder
 from lingvis.progress import ProgressBar
 from studies.records import RUNS, Record, append
 from studies.search.conditions import conditions, earlier
@@ -53,7 +54,7 @@ def run_typed_study(
 
 def fill_collection(address: str, run: Path, pictures: int) -> None:
     """Make a collection of made-up pictures that belongs to a model."""
-    embedder = Embedder.load(run, device="cpu")
+    embedder = load_encoder(run, device="cpu")
     store = create_store(address, describe(embedder, run))
     with store.writing(), ProgressBar("fill a collection", pictures) as bar:
         for number, chunk in enumerate(Clustered(pictures, embedder.dim, seed=SEED).chunks()):

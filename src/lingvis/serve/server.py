@@ -21,6 +21,7 @@ from lingvis.serve.limits.workers import WorkerThreads
 from lingvis.serve.metrics import Metrics
 from lingvis.serve.settings import ServerSettings
 from lingvis.serve.several.paths import COLLECTION
+from lingvis.serve.workers.state import SharedState
 
 READING, READS_WAITING = 4, 400  # a page requests all its thumbnails at once
 CONVERSIONS_WAITING = 16
@@ -43,9 +44,10 @@ class Server:
         self.settings = settings
         self.engine = SearchEngine(first)
         self.files = PictureFiles()
-        self.tickets = Tickets()
-        self.access = Access(settings.token, first.address)
-        self.metrics = Metrics()
+        self.state = SharedState(settings.shared)
+        self.tickets = Tickets(self.state)
+        self.access = Access(settings.token, first.address, self.state)
+        self.metrics = Metrics(settings.shared)
         seconds = settings.seconds
         self.searches = WorkerThreads(
             "search",
@@ -86,6 +88,7 @@ class Server:
             workers.close()
         self.decoders.close()
         self.converters.close()
+        self.state.close()
 
 
 async def _server(request: Request) -> Server:  # FastAPI would run a plain function in another thread
