@@ -19,7 +19,7 @@ PATIENCE = 30.0  # seconds for the last answers
 HEAD_END = b"\r\n\r\n"
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 RETRY = re.compile(rb"\r\nretry-after: *(\d+)", re.IGNORECASE)
-ID = re.compile(rb'"id": ?"(\w+)"')
+ID, HASH = (re.compile(rb'"%s": ?"(\w+)"' % name) for name in (b"id", b"hash"))
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Client(asyncio.Protocol):
     def __init__(self, searches: Sequence[bytes], chance: random.Random, until: float, into: Answers) -> None:
         self.over = asyncio.get_running_loop().create_future()
         self._searches, self._random, self._until, self._into = searches, chance, until, into
-        self._hits: list[bytes] = []
+        self._hits: list[str] = []
         self._kind, self._began, self._received = "", 0.0, b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -66,7 +66,11 @@ class Client(asyncio.Protocol):
         if status == "200":
             self._into.seconds[self._kind].append(time.perf_counter() - self._began)
             if self._kind == "search":
-                self._hits = ID.findall(answer, head)[:THUMBNAILS]
+                ids, hashes = (each.finditer(answer, head) for each in (ID, HASH))
+                self._hits = [
+                    f"/api/items/{id[1].decode()}/thumbnail?v={hash[1].decode()}"
+                    for id, hash, _ in zip(ids, hashes, range(THUMBNAILS), strict=False)
+                ]
         elif status == "429":
             wanted = RETRY.search(answer, 0, head)
             pause = min(float(wanted[1]) if wanted else 1.0, LONGEST_WAIT)
@@ -86,7 +90,7 @@ class Client(asyncio.Protocol):
             self._end()
             return
         if self._hits:
-            self._kind, request = "thumbnail", _request(f"/api/items/{self._hits.pop().decode()}/thumbnail")
+            self._kind, request = "thumbnail", _request(self._hits.pop())
         else:
             self._kind, request = "search", self._random.choice(self._searches)
         self._began = time.perf_counter()
@@ -99,7 +103,7 @@ class Client(asyncio.Protocol):
 
 
 async def ask(port: int, clients: int, seconds: float) -> tuple[Answers, float]:
-    """What so many clients were answered in this time, and the seconds that it took."""
+    """The answers to these clients in this time, and the seconds that it took."""
     loop, answers = asyncio.get_running_loop(), Answers()
     queries = sentences(list(PHRASES), 10_000)
     searches = [_request(f"/api/search?{urlencode({'q': query, 'k': 20})}") for query in queries]

@@ -58,7 +58,7 @@ def create_app(collection: Collection | Sequence[Collection], settings: ServerSe
         servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.server = server
-    for part in (search, browse, items, videos, albums, downloads, collections, about):
+    for part in (search, items, browse, videos, albums, downloads, collections, about):
         app.include_router(part.router)
     add_page(app)
     add_error_handlers(app)

@@ -1,4 +1,4 @@
-"""What all processes of a server know: a small database, in memory if there is only one process."""
+"""The knowledge that all processes of a server share: a small database, in memory if there is only one process."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _wait_for_all(workers: Sequence[Worker]) -> None:
 
 
 def _keep(workers: Sequence[Worker]) -> None:
-    """Replace dead workers for ever; the others answer meanwhile."""
+    """Replace dead workers until an exception ends it; the others answer meanwhile."""
     while True:
         wait([each for worker in workers for each in worker.waits], timeout=LOOK)
         for worker in workers:

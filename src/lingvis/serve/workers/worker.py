@@ -21,7 +21,7 @@ METRICS = "PROMETHEUS_MULTIPROC_DIR"  # makes prometheus_client count in files, 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What a worker answers; settings.shared: the folder of all workers."""
+    """The work of a worker; settings.shared: the folder of all workers."""
 
     collections: Sequence[Collection]
     settings: ServerSettings
@@ -31,7 +31,7 @@ class Task:
 
 
 def work(task: Task, pipe: Connection) -> None:
-    """Load everything, report it by None or by the sentence of an error, and answer once told to."""
+    """Load everything, report it by None or by the sentence of an error, and answer after the reply."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ[METRICS] = str(task.settings.shared)  # before prometheus_client is imported
     log_to_stderr(task.log_level, as_json=task.log_as_json)
