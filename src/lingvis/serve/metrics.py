@@ -62,7 +62,7 @@ class Metrics:
         if self._shared is None:
             return generate_latest(self._registry)
         everyone = CollectorRegistry()
-        MultiProcessCollector(everyone, path=str(self._shared))
+        MultiProcessCollector(everyone, path=str(self._shared))  # type: ignore[no-untyped-call]
         return generate_latest(everyone)
 
 

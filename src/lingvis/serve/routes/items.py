@@ -18,8 +18,9 @@ from starlette.responses import Response, StreamingResponse
 from lingvis.serve.answers import ErrorAnswer, ItemAnswer
 from lingvis.serve.limits.access import allowed
 from lingvis.serve.pictures.files import OpenPicture, as_jpeg
+from lingvis.serve.pictures.thumbnails import Thumbnail
 from lingvis.serve.routes.quick import QuickRoute, quickly
-from lingvis.serve.server import ServerOfRequest, server_of
+from lingvis.serve.server import Server, ServerOfRequest, server_of
 
 CHUNK = 256 * 1024
 DAY = "private, max-age=86400"
@@ -65,16 +66,18 @@ async def _quick_thumbnail(request: Request) -> Response | None:
 @quickly(_quick_thumbnail)
 async def thumbnail(server: ServerOfRequest, id: Id, request: Request, v: Version = None) -> Response:
     """The picture with sides of at most 320 pixels."""
-    thumbnails = server.engine.thumbnails
-    small = thumbnails.find(id, v) if v else None
-    if small is None:
-        small, certain = await server.reads.run(server.engine.thumbnail, id, v)
-        if v and certain:
-            thumbnails.keep(id, v, small)
+    small = (server.engine.thumbnails.find(id, v) if v else None) or await _read_thumbnail(server, id, v)
     cache = DAY if v else ASK_FIRST  # a replaced picture keeps its id
     return unless_known(request, small.mark, cache) or Response(
         small.jpeg, media_type="image/jpeg", headers={"ETag": small.mark, "Cache-Control": cache}
     )
+
+
+async def _read_thumbnail(server: Server, id: str, hash: str | None) -> Thumbnail:
+    small, certain = await server.reads.run(server.engine.thumbnail, id, hash)
+    if hash and certain:
+        server.engine.thumbnails.keep(id, hash, small)
+    return small
 
 
 @router.get("/picture", summary="The picture itself", response_class=Response, responses=PICTURE)
