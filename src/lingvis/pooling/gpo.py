@@ -13,6 +13,7 @@ from lingvis.errors import UserError
 from lingvis.layers.tracing import is_recorded
 from lingvis.pooling.base import POOLERS, Pooler
 from lingvis.pooling.coefficients import Coefficients
+from lingvis.pooling.fused import fuses, weigh_sorted
 from lingvis.pooling.sorting import sort_features
 from lingvis.types import Tokens
 
@@ -73,16 +74,18 @@ class GPO(Pooler):
         self.register_load_state_dict_post_hook(_forget)  # type: ignore[no-untyped-call]
 
     def forward(self, tokens: Tokens) -> Tensor:
+        if fuses(tokens) and not (self.per_dimension or self.feature_conditioned):
+            return weigh_sorted(tokens, self.weights(tokens.lengths, tokens.mask.shape[1]).squeeze(1))
         ordered = sort_features(tokens)
-        weights = self.weights(tokens.lengths, ordered)
+        if self.feature_conditioned:
+            weights = self._coefficients(tokens.lengths, ordered.shape[-1], ordered.transpose(1, 2))
+        else:
+            weights = self.weights(tokens.lengths, ordered.shape[-1])
         with torch.autocast(ordered.device.type, enabled=False):
             return weigh(ordered, weights)
 
-    def weights(self, lengths: Tensor, ordered: Tensor) -> Tensor:
-        """The weights of each set: lengths [batch], ordered [batch, dim, size] -> [batch, 1 or dim, size]."""
-        size = ordered.shape[-1]
-        if self.feature_conditioned:
-            return self._coefficients(lengths, size, ordered.transpose(1, 2))
+    def weights(self, lengths: Tensor, size: int) -> Tensor:
+        """The weights of each set by its size, [batch, 1 or dim, size]. lengths: [batch]; size: the largest possible one."""
         if is_recorded():
             return self._coefficients(lengths, size)
         if self._keeps(size):

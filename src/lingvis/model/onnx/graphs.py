@@ -133,10 +133,10 @@ class FrozenNetwork(nn.Module):
 class FixedSizeGPO(Pooler):
     """GPO of sets that all have `size` vectors: its weights are constants."""
 
-    def __init__(self, gpo: GPO, size: int, dim: int) -> None:
+    def __init__(self, gpo: GPO, size: int) -> None:
         super().__init__()
         with torch.no_grad():
-            weights = gpo.weights(torch.tensor([size]), torch.zeros(1, dim, size))
+            weights = gpo.weights(torch.tensor([size]), size)
         self.register_buffer("weights", weights.clone())
 
     weights: Tensor
@@ -151,7 +151,7 @@ def fixed_size(side: ImageSide, network: nn.Module, pixels: Tensor) -> ImageSide
         size = side.vectors(network(pixels)).values.shape[1]
     pooling = side.pooling
     if isinstance(pooling, GPO) and not pooling.feature_conditioned:
-        pooling = FixedSizeGPO(pooling, size, side.encoder.dim)
+        pooling = FixedSizeGPO(pooling, size)
     backbone = side.backbone
     return ImageSide(
         backbone=backbone.simplified() if isinstance(backbone, TrainedBackbone) else backbone,

@@ -104,7 +104,7 @@ class RecordedSteps:
         return RecordedClock(clock.step, clock.epoch, self._scheduled)
 
     def _worthwhile(self, shape: Hashable) -> bool:
-        """Whether to record a step: its shape comes again, and everything that is made once exists."""
+        """Whether to record this step: its shape comes again, and everything that is made once exists."""
         if self._seen[shape] < RECORD_AT or len(self._recordings) >= MOST_RECORDINGS:
             return False
         # A recorded first step of a parameter would reset its moments at every replay.
@@ -113,7 +113,7 @@ class RecordedSteps:
         return all(parameter in self._optimizer.state for parameter in trained)
 
     def _record(self, step: RecordableLoss, clock: Clock) -> Recording:
-        """Record a step; nothing is computed yet."""
+        """Record one step; nothing is computed yet."""
         inputs = [each.clone() for each in step.inputs]
         self._optimizer.zero_grad(set_to_none=True)
         graph = torch.cuda.CUDAGraph()

@@ -1,0 +1,1 @@
+"""Kernels for NVIDIA GPUs, which need Triton: imported only where they run."""
