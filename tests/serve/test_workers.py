@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import pytest
 from lingvis.cli import main
 from lingvis.serve.limits.guesses import FREE, LATE
 
-from .conftest import COMMAND, Answer, Client, serving
+from .conftest import Answer, Client, serving
 
 TOKEN = "correct-horse-battery"
 RIGHT = {"Authorization": f"Bearer {TOKEN}"}
@@ -181,9 +182,11 @@ def test_a_model_that_is_gone_ends_the_start(home: Path, tmp_path: Path) -> None
     subprocess.run(["cp", "-r", str(home / "photos.lv"), str(collection)], check=True)
     subprocess.run(["cp", "-r", str(home / "model"), str(damaged)], check=True)
     (damaged / "config.json").write_text("{")
-    arguments = ["serve", str(collection), "--model", str(damaged), "--port", "0", "--workers", "2"]
+    (tmp_path / "multiprocessing.py").write_text("raise SystemExit('imported from the current folder')")
+    program = Path(sys.executable).with_name("lingvis")
     done = subprocess.run(
-        [*COMMAND, *arguments],
+        [program, "serve", collection, "--model", damaged, "--port", "0", "--workers", "2"],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=60,

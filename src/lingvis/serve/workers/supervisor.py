@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import signal
 import tempfile
 import time
@@ -38,13 +39,12 @@ class Worker:
 
     def _start(self) -> None:
         context = get_context("spawn")  # libraries with threads do not survive a fork
-        self.pipe, other = context.Pipe()
-        self.process: BaseProcess = context.Process(
-            target=work, args=(self._task, other), name=f"worker {self._number}"
-        )
-        with _ctrl_c_held():  # is for the process above, which ends the workers
-            self.process.start()
-        other.close()
+        pipe, other = context.Pipe()
+        process = context.Process(target=work, args=(self._task, other), name=f"worker {self._number}")
+        with _ctrl_c_held(), other:  # Ctrl-C is for the process above, which ends the workers
+            process.start()
+        self.pipe: Connection = pipe
+        self.process: BaseProcess = process
         self.started, self.ready = time.monotonic(), False
 
     @property
@@ -56,7 +56,7 @@ class Worker:
 
     def heard(self) -> str | None:
         """Read the report of a worker that has loaded everything; returns the sentence of an error."""
-        with contextlib.suppress(EOFError):
+        with contextlib.suppress(EOFError, OSError):  # it has just died
             if not self.ready and self.pipe.poll():
                 problem: str | None = self.pipe.recv()
                 self.ready = problem is None
@@ -78,12 +78,20 @@ class Worker:
             self._short_lives = self._short_lives + 1 if now - self.started < STEADY else 0
             self.due = now + min(LONGEST_PAUSE, PAUSE * 2 ** max(0, self._short_lives - 1))
         if self.due and now >= self.due:
-            self.due = 0.0
-            self._start()
+            try:
+                self._start()
+            except OSError as error:  # no memory or processes left
+                log.error("worker %d cannot be started: %s", self._number, error)
+                self.due = now + LONGEST_PAUSE
+            else:
+                self.due = 0.0
 
 
 def supervise(task: Task, count: int, announce: Callable[[], None]) -> None:
     """Run `count` workers until Ctrl-C or SIGTERM; announce: opens the port, once all have loaded everything."""
+    os.environ["PYTHONSAFEPATH"] = (
+        "1"  # a file in the current folder must not be imported instead of a module
+    )
     with _terminable(), tempfile.TemporaryDirectory(prefix="lingvis-serve-") as shared:
         task = replace(task, settings=replace(task.settings, shared=Path(shared)))
         workers: list[Worker] = []
