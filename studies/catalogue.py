@@ -50,7 +50,7 @@ STUDIES = {
     "pgvector": Study("recall and time of pgvector's indexes by their settings", "studies.search.pgvector"),
     "milvus": Study("thumbnails in the rows of Milvus, and browsing", "studies.search.milvus_rows"),
     "rerank": Study("recall and time of a second model that re-ranks", "studies.search.rerank"),
-    "load": Study("many clients at once against lingvis serve", "studies.search.load"),
+    "load": Study("many clients at once against lingvis serve", "studies.load.run"),
     "crash": Study("kill lingvis index at random moments, then repeat it", "studies.search.crash"),
     "step": Study("time of a training step by phase and operation", "studies.speed.step"),
     "extraction": Study("speed of feature extraction against its backbone", "studies.speed.extraction"),

@@ -410,9 +410,14 @@ def test_a_search_is_one_question_that_follows_a_rebuild_and_an_index(
     reader.upsert([make_item(1)])
     query = make_item(1).embedding[None]
     (hit,) = reader.search(query, k=3, where=Filter())[0]
-    reads = []
+    reads: list[int] = []
     read_state = states.read_state
-    monkeypatch.setattr(states, "read_state", lambda *_: reads.append(1) or read_state(*_))
+
+    def counted(*arguments: Any) -> Any:
+        reads.append(1)
+        return read_state(*arguments)
+
+    monkeypatch.setattr(states, "read_state", counted)
     assert reader.search(query, k=3, where=Filter())[0] == [hit]
     assert reader.info(hit.id) == hit.info
     assert not reads  # the state has come with the answer

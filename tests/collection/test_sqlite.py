@@ -13,6 +13,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,7 +177,12 @@ def test_a_filter_is_remembered_until_a_row_changes(
     assert len(store._state.passing._last[1]) == 8
     parsed: list[int] = []
     parse = np.fromstring
-    monkeypatch.setattr(np, "fromstring", lambda *a, **k: parsed.append(1) or parse(*a, **k))
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        parsed.append(1)
+        return parse(*arguments, **named)
+
+    monkeypatch.setattr(np, "fromstring", counted)
     assert found(1900) == wanted[19] and not parsed
     with store.writing():
         store.delete([ITEMS[3].info.id])

@@ -10,6 +10,18 @@ from studies.tables.results.records import Results
 MISSING = "Not measured yet."
 STUDY = "search"
 CRASHES = ("crash", "crash-postgres")
+LOADS = {"load": "one process", "load-2-workers": "`--workers 2`", "load-before": "one process, before"}
+LOAD_ROWS = (
+    "searches per second",
+    "of a minimal handler, before / after",
+    "ratio to it",
+    "answers per second, with thumbnails",
+    "search, ms (p50 / p95)",
+    "thumbnail, ms (p50 / p95)",
+    "answers by status",
+    "errors other than 429",
+    "memory of the server at the start, after 10 s, at the end, MB",
+)
 RECALLS = ("R@1", "R@5", "R@10")
 
 
@@ -103,10 +115,10 @@ def milvus(results: Results) -> str:
                 f"{1e6 * record['memory_mb'] / record['vectors']:,.0f} bytes per row",
             ],
         ]
-    record = results.find(STUDY, "milvus-rows")
-    if record is not None:
-        size = f"{record['rows']:,} rows, thumbnails of {record['thumbnail_bytes'] / 1000:.0f} KB"
-        for place, each in (("in a folder", record["in_folder"]), ("in the rows", record["in_rows"])):
+    browsed = results.find(STUDY, "milvus-rows")
+    if browsed is not None:
+        size = f"{browsed['rows']:,} rows, thumbnails of {browsed['thumbnail_bytes'] / 1000:.0f} KB"
+        for place, each in (("in a folder", browsed["in_folder"]), ("in the rows", browsed["in_rows"])):
             rows += [
                 [f"{size} {place}: writing", f"{each['rows_per_second']:,} rows/s"],
                 [f"{size} {place}: memory of the server", f"{each['server_bytes_per_row']:,} bytes per row"],
@@ -125,29 +137,36 @@ def typed(results: Results) -> str:
 
 
 def load(results: Results) -> str:
-    """Clients of a server."""
-    record = results.find(STUDY, "load")
-    if record is None:
+    """Clients of a server, by its number of processes."""
+    records = [record for name in LOADS if (record := results.find(STUDY, name)) is not None]
+    if not records:
         return MISSING
-    statuses = ", ".join(f"{count:,} x {status}" for status, count in record["statuses"].items())
-    memory = record["memory_mb"]
-    rows = [
-        ["searches per second", f"{record['searches_per_second']:,.0f}"],
-        ["answers per second, with thumbnails", f"{record['answers_per_second']:,.0f}"],
+    first = records[0]
+    rows = [list(row) for row in zip(*map(_load_column, records), strict=True)]
+    pictures = f"{first['pictures']:,} pictures, " if first["pictures"] else ""
+    head = f"{first['clients']} clients for {first['seconds']:.0f} s, {pictures}{_machine(first)}:"
+    columns = [LOADS[record["name"]] for record in records]
+    labelled = [[label, *row] for label, row in zip(LOAD_ROWS, rows, strict=True)]
+    return f"{head}\n\n" + table(["", *columns], labelled)
+
+
+def _load_column(record: Record) -> list[str]:
+    memory, minimal = record["memory_mb"], record.get("minimal_handler")
+    return [
+        f"{record['searches_per_second']:,.0f}",
+        "-"
+        if minimal is None
+        else " / ".join(f"{each['searches_per_second']:,.0f}" for each in minimal.values()),
+        f"{record['ratio_to_minimal_handler']:.2f}" if "ratio_to_minimal_handler" in record else "-",
+        f"{record['answers_per_second']:,.0f}",
         *(
-            [f"{kind}, ms (p50 / p95)", f"{times['p50']:.0f} / {times['p95']:.0f}"]
-            for kind, times in record["ms"].items()
+            f"{record['ms'][kind]['p50']:.0f} / {record['ms'][kind]['p95']:.0f}"
+            for kind in ("search", "thumbnail")
         ),
-        ["answers by status", statuses],
-        ["errors other than 429", str(sum(record["errors"].values()))],
-        [
-            "memory of the server at the start, after 10 s, at the end, MB",
-            f"{memory['start']:,.0f}, {memory['after_10_s']:,.0f}, {memory['end']:,.0f}",
-        ],
+        ", ".join(f"{count:,} x {status}" for status, count in record["statuses"].items()),
+        str(sum(record["errors"].values())),
+        f"{memory['start']:,.0f}, {memory['after_10_s']:,.0f}, {memory['end']:,.0f}",
     ]
-    pictures = f"{record['pictures']:,} pictures, " if record["pictures"] else ""
-    head = f"{record['clients']} clients for {record['seconds']:.0f} s, {pictures}{_machine(record)}:"
-    return f"{head}\n\n" + table(["", "measured"], rows)
 
 
 def crashes(results: Results) -> str:
