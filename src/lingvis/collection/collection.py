@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from lingvis.arrays import Floats
@@ -80,7 +81,7 @@ class Collection:
             self.address, find_model(model) if model is not None else None, device, self._stored_header
         )
         self._encoder = QueryEncoder(self._model)
-        self._confidence = HitConfidence(self._moments)
+        self._confidence = HitConfidence(lambda: self.store)
 
     @classmethod
     def open(
@@ -113,6 +114,10 @@ class Collection:
             collection.address, collection._store.header, header
         )  # another process may have made it
         return collection
+
+    def __reduce__(self) -> tuple[Callable[..., Collection], tuple[str]]:
+        """Pickle the address: another process opens the collection itself."""
+        return partial(Collection.open, model=self._model.run, device=self._device), (self._address,)
 
     def reopened(self) -> Collection:
         """Open the same collection again, with the model that fills it now."""
@@ -285,7 +290,7 @@ class Collection:
         if reranker is None:
             hits = find(k, offset)
             if image is None and like is None and not query.without and not captions:
-                hits = self._with_confidence(hits, query)
+                hits = self._with_confidence(hits, query, vectors.together)
         else:
 
             def embeddings(ids: Sequence[str]) -> dict[str, Floats]:
@@ -381,11 +386,6 @@ class Collection:
     def _stored_header(self) -> Header:
         return self.store.header
 
-    def _moments(self) -> int:
-        """Return the number of pictures and moments of videos."""
-        with self._checked():
-            return self.store.count()
-
     def _once(self, where: Filter) -> Filter:
         return replace(self.albums.resolved(where), once=True)
 
@@ -410,12 +410,14 @@ class Collection:
                 seen=None if without is None else self.store.info(without),
             )
 
-    def _with_confidence(self, hits: list[Hit], query: Query) -> list[Hit]:
+    def _with_confidence(self, hits: list[Hit], query: Query, vector: Floats) -> list[Hit]:
         calibration = self._model.calibration
         reports = (
             self.report(query.texts, lang=query.lang, prefer=query.prefer) if calibration is not None else []
         )
-        return self._confidence(hits, calibration, understood=all(report.understood for report in reports))
+        understood = all(report.understood for report in reports)
+        with self._checked():
+            return self._confidence(hits, calibration, vector, understood=understood)
 
     def _having(self, hashes: Sequence[str]) -> list[PictureInfo]:
         with self._checked():
