@@ -19,6 +19,7 @@ from lingvis.data.dataset import Dataset
 from lingvis.errors import UserError
 from lingvis.evaluation.run import evaluate
 from lingvis.training.loop.log import read_log
+from lingvis.training.prepare import PRETRAINING_LOG
 from lingvis.training.run import train
 from studies.arguments import add_device, make_parser
 from studies.recipe_values import describe, keep_shipped, resolved, same_values, selection, values_of
@@ -39,6 +40,10 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> Record:
         "validation": [[row["epoch"], row["mR"], row["rsum"]] for row in epochs],
         "validation_languages": epochs[config.training.best_epoch - 1]["languages"],
     }
+    pretraining = folder / PRETRAINING_LOG
+    if pretraining.exists():
+        lines = pretraining.read_text(encoding="utf-8").splitlines()
+        record["pretraining"] = [json.loads(line) for line in lines]
     if not args.validation_only:
         report = evaluate(
             [folder], args.dataset, protocol=args.protocol, split="test", device=args.device

@@ -21,6 +21,7 @@ from studies.pretrained.report import precision_table, without_torch_table
 from studies.relevance.report import confidence_table, language_table, reported_sentences
 from studies.repeat.report import repeat_table
 from studies.retrieval_tables.methods import TABLES
+from studies.tables.papers import papers
 from studies.tables.reference.api import python_reference
 from studies.tables.reference.command_help import command_page
 from studies.tables.reference.parts import fill_parts
@@ -37,7 +38,7 @@ from studies.tables.results import (
     speed,
     transfer,
 )
-from studies.tables.results.claims import claims
+from studies.tables.results.claims import claims, claims_before
 from studies.tables.results.plots import draw
 from studies.tables.results.records import Results
 from studies.video.report import video_table
@@ -52,6 +53,8 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "languages-table": languages.languages_table,
     "languages-summary": languages.languages_summary,
     "claims": claims,
+    "claims-before": claims_before,
+    "papers": papers,
     "consistency": languages.consistency,
     "consistency-machine": translated.consistency,
     "sentences": translated.sentences,
@@ -85,6 +88,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "ranks": speed.ranks,
     "extraction": speed.extraction,
     "sort": speed.sort,
+    "sort-gpu": speed.sort_gpu,
     "out-of-the-box": speed.out_of_the_box,
     "pooling": lambda results: pooling_table(results.get("pooling", "pooling")),
     "scale": indexing.measured_speed,
@@ -132,6 +136,7 @@ TIMED = {
     "search-typed",
     "siege",
     "sort",
+    "sort-gpu",
     "speed",
     "start",
     "video",

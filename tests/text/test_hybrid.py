@@ -171,6 +171,23 @@ def test_each_word_has_the_best_token(monkeypatch: pytest.MonkeyPatch) -> None:
         part.train()
 
 
+def test_tokens_start_as_the_mean_of_their_words() -> None:
+    part = attention(dim=6, latent=12)
+    part.start_tokens()
+    token_of = part.assignment().token_of
+    vectors = torch.nn.functional.normalize(torch.from_numpy(floats(15, 4)), dim=1)
+    starts = []
+    for token in range(12):
+        words = [vectors[word] for word in range(5, 15) if token_of[word] == token]
+        starts.append(sum(words) if words else part.rows[token].detach())
+    wanted = torch.stack([start / start.norm() for start in starts])
+    # A rotation keeps all cosines; the length gives components the usual size.
+    torch.testing.assert_close(part.tokens.detach().norm(dim=1), torch.full((12,), 0.1 * 6**0.5))
+    unit = torch.nn.functional.normalize(part.tokens.detach(), dim=1)
+    torch.testing.assert_close(unit @ unit.T, wanted @ wanted.T)
+    assert len(set(token_of[5:].tolist())) < 10  # some token has several words
+
+
 def test_exploring_takes_any_of_the_best_as_often() -> None:
     part = attention(explore=0.6)
     best = scores(part, 7).topk(3).indices.tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from lingvis.objectives.top_triplet import TopTriplet
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
-from lingvis.text.words.latent import LatentAttention
+from lingvis.text.words.latent import Assignment, LatentAttention
 from lingvis.text.words.universal import UniversalWords
 from lingvis.training.loop.watch import Loss
 from lingvis.training.pretraining import (
@@ -27,6 +28,7 @@ from lingvis.training.pretraining import (
     UniversalPretraining,
     WordPretraining,
 )
+from lingvis.training.shared_tokens import shared_tokens
 from lingvis.training.word_recall import HeldOutSentences
 from lingvis.types import Clock, TextBatch, Tokens
 
@@ -145,18 +147,70 @@ def test_the_best_epoch_is_kept_and_every_epoch_is_logged(tmp_path: Path) -> Non
     given = captions(tmp_path, ["en", "de"], each=2)
     words = universal(given)
     UniversalPretraining(epochs=4, lr=0.05).warm_up(words, given)
-    log = [json.loads(line) for line in given.log.read_text().splitlines()]
+    start, *log = [json.loads(line) for line in given.log.read_text().splitlines()]
+    assert start == {"epoch": 0, "R@10": pytest.approx(given.held_out().recall(universal(given)))}
     assert [line["epoch"] for line in log] == [1, 2, 3, 4]
     assert all(line["blind"] == pytest.approx(0.1) and line["loss"] > 0 for line in log)
     assert given.held_out().recall(words) == pytest.approx(max(line["R@10"] for line in log))
+
+
+def test_a_start_that_is_better_than_every_epoch_is_kept(tmp_path: Path) -> None:
+    given = captions(tmp_path, ["en", "de"], each=2)
+    words = universal(given)
+    # Translations have one vector and one layer: nothing can be better.
+    english, german = words.space.vectors.data.chunk(2)
+    german.copy_(english)
+    layers = words.space.project.layers  # type: ignore[union-attr]
+    layers[1].load_state_dict(layers[0].state_dict())
+    wanted = {name: value.clone() for name, value in words.state_dict().items()}
+    assert given.held_out().recall(words) == 100
+    UniversalPretraining(epochs=2, lr=10.0).warm_up(words, given)
+    assert json.loads(given.log.read_text().splitlines()[0])["R@10"] == 100
+    assert all(torch.equal(value, wanted[name]) for name, value in words.state_dict().items())
 
 
 def test_the_number_of_used_tokens_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     found = latent().assign(captions(tmp_path, ["en", "de"], each=2, pictures=20))
     assert found is not None
     used = len(set(found.token_of[5:].tolist()))
-    note = f"note: {used} of 9 latent tokens are used by {2 * (20 + 2)} words"
-    assert capsys.readouterr().err.splitlines()[-1] == note
+    words, shared = capsys.readouterr().err.splitlines()[-2:]
+    assert words == f"note: {used} of 9 latent tokens are used by {2 * (20 + 2)} words"
+    *epochs, last = [json.loads(line) for line in (tmp_path / "pretraining.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in epochs] == [0, 1, 2]
+    assert last == {"tokens": 9, "used": used, "shared": last["shared"]}
+    assert shared == f"note: {last['shared']:.1f} % of translations share a token"
+
+
+def test_translations_that_share_a_token_are_counted() -> None:
+    """Five words with a translation into two languages, two of them in every sentence."""
+    texts, spoken, groups = [], [], []
+    for picture, (one, other) in enumerate(combinations(range(5), 2)):
+        for lang in ("en", "de", "fr"):
+            texts.append(f"{lang}{'abcde'[one]} {lang}{'abcde'[other]}")
+            spoken.append(lang)
+            groups.append(picture)
+
+    def held_out(first: int) -> HeldOutSentences:
+        bank = TokenBank(
+            tokenizer=tokenizer,
+            texts=texts[:first],
+            langs=spoken[:first],
+            languages=["en", "de", "fr"],
+            device=torch.device("cpu"),
+        )
+        return HeldOutSentences(bank, np.array(groups[:first]))
+
+    tokenizer = LanguageWordTokenizer(min_count=1)
+    tokenizer.fit(texts, spoken)
+    words = tokenizer.vocabulary.own_words
+    token_of = torch.arange(tokenizer.vocabulary.size)
+    assignment = Assignment(token_of, torch.zeros(1, 2))
+    assert shared_tokens(assignment, held_out(len(texts)), 5) == 0
+    for word, translation in (("dec", "enc"), ("fra", "ena"), ("frb", "ena"), ("fre", "ene")):
+        token_of[5 + words.index(word)] = 5 + words.index(translation)
+    # One of five German words and two of five French ones; "frb" is no translation of "ena".
+    assert shared_tokens(assignment, held_out(len(texts)), 5) == pytest.approx(30)
+    assert shared_tokens(assignment, held_out(1), 5) is None
 
 
 def test_more_choices_than_tokens_are_refused(tmp_path: Path) -> None:

@@ -21,7 +21,13 @@ SMALL = [
 WORDS = ["text.tokenizer.min_count=1", "text.words.dim=16"]
 HIDDEN = ["image.encoder.hidden=12"]
 REGION = [*SMALL, *WORDS, *HIDDEN]
-LATENT = ["pretraining.tokens=9", "pretraining.among=3", "pretraining.epochs=2", "text.words.vector_dim=4"]
+LATENT = [
+    "data.vectors=captions",
+    "pretraining.tokens=9",
+    "pretraining.among=3",
+    "pretraining.epochs=2",
+    "text.words.vector_dim=4",
+]
 # What a recipe needs beside SMALL to be as small.
 OWN = {
     "a3vse": [

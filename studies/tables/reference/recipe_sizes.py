@@ -12,7 +12,7 @@ from studies.recipe_values import RECIPES, resolved
 from studies.records import RUNS, Record, find, read
 
 FOLDERS = ("start", "languages", "flickr8k-ml")  # of records with whole training runs, the first ones first
-FREE = {"training.seed", "data.languages"}  # overrides that hardly change the size
+FREE = {"training.seed", "data.languages", "data.vectors"}  # overrides that hardly change the size
 
 
 def measured_recipes(results: Path) -> str:
@@ -50,9 +50,11 @@ def _recipe_of(record: Record, folder: Path, shipped: Mapping[str, Record]) -> s
 
 def _has_parts(recipe: Record, values: Record) -> bool:
     """Whether a recipe has the image and text parts, and the terms, of an earlier version of it."""
-    sections = ("image", "text", "terms")
-    return all(
-        recipe[section].get(key) == part
-        for section in sections
-        for key, part in values.get(section, {}).items()
-    )
+    return all(_within(values.get(section, {}), recipe[section]) for section in ("image", "text", "terms"))
+
+
+def _within(earlier: Any, present: Any) -> bool:
+    """Whether values are the same but for keys that are new."""
+    if isinstance(earlier, dict) and isinstance(present, dict):
+        return all(key in present and _within(value, present[key]) for key, value in earlier.items())
+    return bool(earlier == present)

@@ -16,7 +16,7 @@ TESTED = (*HUMAN, "ar")
 ON_VAL = ("ug", "bo", "mn")  # these have no test captions
 LANGUAGES = (*TESTED, *ON_VAL)
 PARALLEL = ("en", "de", "fr", "cs", "pt")
-SIZES = ("training", "test", "table")
+SIZES = ("training", "test", "table")  # shown in the table
 # Rows that are runs of the English study: folder and row.
 ELSEWHERE = {
     "vse_infinity-en": ("flickr8k-ml", "vse_infinity_region"),
@@ -30,7 +30,8 @@ class LanguageScores:
     """One row: a model of several languages, or one model per language.
 
     test, val: mR by language, one number per seed. minutes: of training, mean over seeds. sizes: numbers of
-    values by name of SIZES. Minutes and sizes of several models are sums; complete: none of the models is missing.
+    values by name of SIZES, and "total", the trained values of the model itself. Minutes and sizes of several models are
+    sums; complete: none of the models is missing.
     """
 
     test: dict[str, list[float]]
@@ -76,7 +77,7 @@ def scores(results: Results, *rows: str) -> LanguageScores | None:
         test={lang: values for part in parts for lang, values in part.test.items()},
         val={lang: values for part in parts for lang, values in part.val.items()},
         minutes=sum(part.minutes for part in parts),
-        sizes={name: sum(part.sizes[name] for part in parts) for name in SIZES},
+        sizes={name: sum(part.sizes[name] for part in parts) for name in (*SIZES, "total")},
         complete=len(parts) == len(rows),
     )
 
@@ -91,6 +92,7 @@ def _scores(runs: Sequence[Record]) -> LanguageScores:
         minutes=statistics.mean([run["training"]["seconds"] / 60 for run in runs]),
         # Records from before these were counted are of models without word tables.
         sizes={
+            "total": sizes["total"],
             "training": sizes.get("training", sizes["total"]),
             "test": sizes.get("test", sizes["total"]),
             "table": sizes.get("table", 0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 
+from studies.records import Record
 from studies.tables.markdown import table
 from studies.tables.results.records import Results
 
@@ -92,7 +93,7 @@ def sort(results: Results) -> str:
     record = results.get("pooling", "sort")
     rows = [
         [
-            "forward and backward" if row["backward"] else "forward",
+            _passes(row),
             f"{row['ms']['torch.sort']:.0f} ms",
             f"{row['ms']['packed']:.0f} ms",
             f"{row['ratio']:.1f}",
@@ -101,6 +102,29 @@ def sort(results: Results) -> str:
     ]
     head = f"Median of {record['rounds']} rounds in turn, {record['hardware']['cores']} cores ({record['hardware']['cpu']}):"
     return f"{head}\n\n" + table(["", "`torch.sort`", "packed sort", "ratio"], rows)
+
+
+def sort_gpu(results: Results) -> str:
+    """Generalized pooling in one kernel against torch's operations."""
+    record = results.find("pooling", "sort-cuda")
+    if record is None:
+        return "Not measured."
+    rows = [
+        [
+            " x ".join(f"{size:,}" for size in row["shape"]),
+            _passes(row),
+            f"{row['ms']['torch']:.2f} ms",
+            f"{row['ms']['one kernel']:.2f} ms",
+            f"{row['ratio']:.1f}",
+        ]
+        for row in record["rows"]
+    ]
+    head = f"Median of {record['rounds']} rounds in turn, {record['rows'][0]['type']}, {record['hardware']['gpu']}:"
+    return f"{head}\n\n" + table(["sets", "", "torch", "one kernel", "ratio"], rows, left=2)
+
+
+def _passes(row: Record) -> str:
+    return "forward and backward" if row["backward"] else "forward"
 
 
 def out_of_the_box(results: Results) -> str:

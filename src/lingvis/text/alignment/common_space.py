@@ -49,8 +49,9 @@ def align_vectors(
 
     The rotation of a language is the orthogonal Procrustes solution over a dictionary that is induced from the captions
     of split train and the text-only sentences: sentences about one picture in both languages. Vectors are centred per
-    language and have unit length. The first principle of SMALR's latent tokens is that words of several languages
-    share one, which needs a common space (Burns et al. 2020, section 3.1, with the vectors of Conneau et al. 2018).
+    language and keep their lengths: a model that starts from shorter ones learns later. The first principle of SMALR's
+    latent tokens is that words of several languages share one, which needs a common space (Burns et al. 2020, section
+    3.1, with the vectors of Conneau et al. 2018).
     """
     dataset = Dataset.open(dataset)
     vectors = WordVectors.open(dataset.path / VECTORS / source)
@@ -73,12 +74,12 @@ def align_vectors(
     if is_stored(folder, origins):
         return CommonSpace(VectorsResult(WordVectors.open(folder), changed=False), {})
     target = _prepared(vectors, space)
-    tables, rotations = {space: target}, {}
+    tables, rotations = {space: _with_lengths(target, vectors, space)}, {}
     with ProgressBar("rotations", len(others)) as bar:
         for lang in others:
             table = _prepared(vectors, lang)
             matrix, rotations[lang] = _rotate(table, target, sentences.pop(lang), lang)
-            tables[lang] = WordTable(table.words, table.values @ matrix.T)
+            tables[lang] = _with_lengths(WordTable(table.words, table.values @ matrix.T), vectors, lang)
             bar.advance(1, f"{lang}: {rotations[lang].pairs} pairs, {rotations[lang].accuracy:.0f} % right")
     missing = {lang: entry.missing for lang, entry in vectors.manifest.languages.items()}
     tables = {lang: tables[lang] for lang in vectors.languages}
@@ -107,5 +108,12 @@ def _rotate(
 
 
 def _prepared(vectors: WordVectors, lang: str) -> WordTable:
+    """The directions of a language's vectors from their centre."""
     table = vectors.table(lang)
     return WordTable(table.words, prepare(table.values))
+
+
+def _with_lengths(directions: WordTable, vectors: WordVectors, lang: str) -> WordTable:
+    """Unit vectors with the lengths of the stored vectors of the same words."""
+    lengths = np.linalg.norm(vectors.table(lang).values, axis=1, keepdims=True)
+    return WordTable(directions.words, directions.values * lengths)

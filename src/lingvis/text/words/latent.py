@@ -47,7 +47,8 @@ class LatentAttention(nn.Module):
     size as its initial length, so that a step of Adam turns it by about `lr` radians. A plain layer collapses: rows
     that win words grow, turn and win more, until only 2 % of the tokens are used.
 
-    vectors: float32 [vocabulary.size, any], not trained; words with a vector of zeros get a random one.
+    vectors: float32 [vocabulary.size, any], not trained; words with a vector of zeros get a random one. Tokens start
+    random; `start_tokens` starts them from the vectors of their words.
     """
 
     vectors: Tensor
@@ -79,6 +80,23 @@ class LatentAttention(nn.Module):
         values = self._choose(ids, best) if self.training else F.embedding(best[:, 0], self.tokens)
         mask = batch.mask & (batch.ids >= self.special)
         return Tokens(F.embedding(places, values), mask, batch.runs)
+
+    @torch.no_grad()
+    def start_tokens(self) -> None:
+        """Start every token as the mean of its words' vectors, rotated into the tokens' space; without words, as its row.
+
+        So sentences have the geometry of the given vectors from the first step on: if these lie in one space for all
+        languages, translations are near each other before anything is learnt.
+        """
+        words = torch.arange(self.special, len(self.vectors), device=self.vectors.device)
+        token_of = self._best(words, 1)[:, 0]
+        means = torch.zeros_like(self.rows).index_add_(0, token_of, self.vectors[words])
+        used = torch.zeros(len(means), dtype=torch.bool, device=means.device)
+        used[token_of] = True
+        means = F.normalize(torch.where(used.unsqueeze(1), means, self.rows), dim=1)
+        rotation = nn.init.orthogonal_(means.new_empty(means.shape[1], self.dim))
+        # Unit vectors have components of dim ** -0.5 on average.
+        self.tokens.copy_(SCALE * self.dim**0.5 * F.normalize(means @ rotation, dim=1))
 
     def assignment(self) -> Assignment:
         """The best token of every word, and the tokens' vectors."""
