@@ -82,6 +82,7 @@ def test_unfinished_run(
         "training.checkpoint_seconds=0",
     ]
     recipe += [
+        "data.vectors=captions",
         "pretraining.tokens=9",
         "pretraining.among=3",
         "pretraining.epochs=1",

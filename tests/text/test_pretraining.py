@@ -147,10 +147,26 @@ def test_the_best_epoch_is_kept_and_every_epoch_is_logged(tmp_path: Path) -> Non
     given = captions(tmp_path, ["en", "de"], each=2)
     words = universal(given)
     UniversalPretraining(epochs=4, lr=0.05).warm_up(words, given)
-    log = [json.loads(line) for line in given.log.read_text().splitlines()]
+    start, *log = [json.loads(line) for line in given.log.read_text().splitlines()]
+    assert start == {"epoch": 0, "R@10": pytest.approx(given.held_out().recall(universal(given)))}
     assert [line["epoch"] for line in log] == [1, 2, 3, 4]
     assert all(line["blind"] == pytest.approx(0.1) and line["loss"] > 0 for line in log)
     assert given.held_out().recall(words) == pytest.approx(max(line["R@10"] for line in log))
+
+
+def test_a_start_that_is_better_than_every_epoch_is_kept(tmp_path: Path) -> None:
+    given = captions(tmp_path, ["en", "de"], each=2)
+    words = universal(given)
+    # Translations have one vector and one layer: nothing can be better.
+    english, german = words.space.vectors.data.chunk(2)
+    german.copy_(english)
+    layers = words.space.project.layers  # type: ignore[union-attr]
+    layers[1].load_state_dict(layers[0].state_dict())
+    wanted = {name: value.clone() for name, value in words.state_dict().items()}
+    assert given.held_out().recall(words) == 100
+    UniversalPretraining(epochs=2, lr=10.0).warm_up(words, given)
+    assert json.loads(given.log.read_text().splitlines()[0])["R@10"] == 100
+    assert all(torch.equal(value, wanted[name]) for name, value in words.state_dict().items())
 
 
 def test_the_number_of_used_tokens_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -160,7 +176,7 @@ def test_the_number_of_used_tokens_is_reported(capsys: pytest.CaptureFixture[str
     words, shared = capsys.readouterr().err.splitlines()[-2:]
     assert words == f"note: {used} of 9 latent tokens are used by {2 * (20 + 2)} words"
     *epochs, last = [json.loads(line) for line in (tmp_path / "pretraining.jsonl").read_text().splitlines()]
-    assert [line["epoch"] for line in epochs] == [1, 2]
+    assert [line["epoch"] for line in epochs] == [0, 1, 2]
     assert last == {"tokens": 9, "used": used, "shared": last["shared"]}
     assert shared == f"note: {last['shared']:.1f} % of translations share a token"
 

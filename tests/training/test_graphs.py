@@ -41,7 +41,13 @@ SMALL = [
 ]
 HIDDEN = "image.encoder.hidden=8"
 LANGUAGE_WORDS = [HIDDEN, "text.head.dim=16", "text.words.vector_dim=6"]
-LATENT = ["text.words.vector_dim=4", "pretraining.tokens=9", "pretraining.among=3", "pretraining.epochs=1"]
+LATENT = [
+    "data.vectors=captions",
+    "text.words.vector_dim=4",
+    "pretraining.tokens=9",
+    "pretraining.among=3",
+    "pretraining.epochs=1",
+]
 OWN = {
     "la": [HIDDEN, "text.head.dim=16", *LATENT],
     "lingvis_frozen": [HIDDEN, "text.words.buckets=300", "training.sampling.passes=2"],

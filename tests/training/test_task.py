@@ -46,7 +46,14 @@ MULE = [
     "text.head.dim=8",
     "pretraining.epochs=1",
 ]
-SMALR = [*MULE, "pretraining.tokens=7", "pretraining.among=2", "text.words.own=4", "text.words.vector_dim=4"]
+SMALR = [
+    *MULE,
+    "data.vectors=captions",
+    "pretraining.tokens=7",
+    "pretraining.among=2",
+    "text.words.own=4",
+    "text.words.vector_dim=4",
+]
 LATE = Clock(step=1000, epoch=5)
 
 

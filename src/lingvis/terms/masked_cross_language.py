@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from lingvis.arrays import Ints
 from lingvis.bounds import Share
 from lingvis.pooling.simple import Last
+from lingvis.recipes.rules import chunk_problems
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import TERMS, Columns, Step, Term, Views
 from lingvis.types import Tokens
@@ -54,6 +55,7 @@ class MaskedCrossLanguage(Term):
                 "data.classes is true, but term masked_pairs hides words of human captions in every batch; leave out "
                 "one of them"
             )
+        yield from chunk_problems(recipe, "term masked_pairs encodes")
 
     @property
     def rereads(self) -> bool:
@@ -62,22 +64,29 @@ class MaskedCrossLanguage(Term):
 
     def forward(self, step: Step) -> Tensor:
         reading = step.reread(self.p)
-        places = torch.from_numpy(first_rows(step.columns, self.language_count)).to(
-            step.text_emb.device, non_blocking=True
+        found = first_rows(step.columns, self.language_count)
+        used = np.unique(found[found >= 0])  # about half of the sentences: the LSTM reads no others
+        device = step.text_emb.device
+        places = torch.from_numpy(np.where(found < 0, -1, np.searchsorted(used, found))).to(
+            device, non_blocking=True
         )
+        sentences = torch.from_numpy(used).to(device, non_blocking=True)
         first, second = torch.triu_indices(places.shape[1], places.shape[1], offset=1, device=places.device)
         counted = (places[:, first] >= 0) & (places[:, second] >= 0)
         rows = places.clamp(min=0)
-        levels = zip(self.restore, self._levels(reading.hidden), self._levels(reading.whole), strict=True)
+        hidden_levels, whole_levels = (
+            self._levels(views, sentences) for views in (reading.hidden, reading.whole)
+        )
+        levels = zip(self.restore, hidden_levels, whole_levels, strict=True)
         costs = [restore(hidden[rows], target[rows], first, second) for restore, hidden, target in levels]
         cost = torch.stack(costs).mean(dim=0)
         return torch.where(counted, cost, 0.0).sum() / counted.sum().clamp(min=1)
 
-    def _levels(self, views: Views) -> tuple[Tensor, ...]:
-        """The four representations, [T, word dim] twice, then [T, dim] twice."""
-        states = self.recurrent(views.words.values.float())[0]
-        recurrent = self.project(self.last(Tokens(states, views.words.mask)))
-        levels = (views.word_average, recurrent, views.sentence_average, views.sentence)
+    def _levels(self, views: Views, rows: Tensor) -> tuple[Tensor, ...]:
+        """The four representations of the sentences in these rows, [R, word dim] twice, then [R, dim] twice."""
+        states = self.recurrent(views.words.values[rows].float())[0]
+        recurrent = self.project(self.last(Tokens(states, views.words.mask[rows])))
+        levels = (views.word_average[rows], recurrent, views.sentence_average[rows], views.sentence[rows])
         return tuple(level.float() for level in levels)
 
 

@@ -28,7 +28,7 @@ from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import Vocabulary
 from lingvis.text.words.latent import Assignment, LatentAttention
 from lingvis.training.loop.checkpoint import TrainingState
-from lingvis.training.loop.fit import TrainingPlan, fit
+from lingvis.training.loop.fit import TrainingPlan, copy_weights, fit
 from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import Loss
 from lingvis.training.sampling import ImageSampler, Sampler, SentenceTable
@@ -197,13 +197,18 @@ class WordPretraining(Task):
         self._positives = positives
         return Loss({"loss": loss})
 
-    def take_means(self) -> tuple[float, float]:
-        """The mean loss since the last call, and the last loss of a model that maps everything to one point."""
+    def take_means(self) -> dict[str, float]:
+        """`loss`, the mean since the last call, and `blind`, the last loss of a model that maps everything to one point.
+
+        Empty if there was no step.
+        """
+        if not self._losses:
+            return {}
         itself = torch.eye(len(self._positives), dtype=torch.bool, device=self._positives.device)
         equal = torch.zeros_like(itself, dtype=torch.float32).masked_fill(itself, -torch.inf)
-        means = float(torch.stack(self._losses).mean()), float(self._objective(equal, self._positives))
+        loss = float(torch.stack(self._losses).mean())
         self._losses.clear()
-        return means
+        return {"loss": loss, "blind": float(self._objective(equal, self._positives))}
 
 
 def pretrain(
@@ -218,7 +223,8 @@ def pretrain(
 ) -> None:
     """Train the words of a task; frozen: names of parameters that stay unchanged.
 
-    validate: called after every epoch; the best epoch is kept. Without it the last one is.
+    validate: called at the start and after every epoch; the best weights are kept, be it those of the start: the loss is
+    lower for a model that maps everything to one point than for many others. Without it the last ones are kept.
     """
     words = task.model
     trained = [
@@ -226,13 +232,16 @@ def pretrain(
         for name, parameter in words.named_parameters()
         if parameter.requires_grad and name not in frozen
     ]
+    start = TrainingState()
+    if validate is not None:
+        start.best_score, start.best = validate().score, copy_weights(words)
     state = fit(
         task=task,
         sampler=sampler,
         optimizer=torch.optim.Adam(trained, lr=lr),
         schedule=lambda step, epoch: lr,
         plan=TrainingPlan(epochs=epochs, seed=seed),
-        state=TrainingState(),
+        state=start,
         validate=validate,
         label="pre-train words",
     )
@@ -271,15 +280,12 @@ def _pretrain_on_captions(
 
 
 def _validation(task: WordPretraining, held_out: HeldOutSentences, log: Path) -> Callable[[], Validation]:
-    """A validation by recall across languages, or by the epoch alone; it writes a line of JSON to `log`."""
+    """A validation by recall across languages, or by the epoch alone; `log` gets a line of JSON per epoch, 0 the start."""
     lines: list[str] = []
 
     def validate() -> Validation:
-        loss, blind = task.take_means()
         recall = held_out.recall(task.model)
-        lines.append(
-            json.dumps({"epoch": len(lines) + 1, "loss": loss, "blind": blind, "R@10": recall}) + "\n"
-        )
+        lines.append(json.dumps({"epoch": len(lines), **task.take_means(), "R@10": recall}) + "\n")
         log.parent.mkdir(parents=True, exist_ok=True)
         write_text(log, "".join(lines))
         return Validation(len(lines) if recall is None else recall)
