@@ -160,11 +160,6 @@ def test_groups_are_the_same_as_single_values() -> None:
     expected = [[2 * value for value in values[at : at + 10]] for at in (0, 10, 20)]
     assert list(prefetch_groups(double, values, batch_size=10, threads=2, group=4)) == expected  # type: ignore[arg-type]
     assert sorted(seen) == sorted([4, 4, 2, 4, 4, 2, 3])
-    told: list[int] = []
-    in_turns = prefetch_groups(double, values, batch_size=10, threads=2, soon=told.append)  # type: ignore[arg-type]
-    assert next(in_turns) == expected[0]
-    wait_until(lambda: sorted(told) == values[10:20])
-    assert list(in_turns) == expected[1:] and sorted(told) == values[10:]
     alone = prefetch(lambda value: 2 * value, values, batch_size=10, threads=2)
     assert [[result for _, result in batch] for batch in alone] == expected
 

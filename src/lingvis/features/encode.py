@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +29,6 @@ from lingvis.features.pictures import BrokenPicture, DecodedPicture
 from lingvis.features.prefetch import prefetch_groups
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.regions import coverage
-from lingvis.files import open_regular
 from lingvis.hardware import core_count
 
 VIDEO_VIEWS = 8  # views of a batch per video that is decoded ahead
@@ -115,31 +112,16 @@ class PictureEncoder:
         threads: int | None = None,
         decoders: Decoders | None = None,
     ) -> Iterator[list[DecodedPicture | BrokenPicture]]:
-        """The views of the pictures in order, before they are encoded, as `batches` decodes them.
-
-        A GPU encodes while the next pictures are decoded. On a CPU, decoding would stop one thread of the network, for which
-        all others wait: there the pictures of a batch are decoded on all cores, then encoded on all cores.
-        """
+        """The views of the pictures in order, before they are encoded, as `batches` decodes them."""
         with_videos = self.kind == "frames"
         threads = threads or core_count()
-        in_turns = not with_videos and self._uses_processor
-        groups = (
-            2 * threads if in_turns else threads
-        )  # of a batch; those of other batches fill the gaps of a GPU's
         return prefetch_groups(
             partial(self._decode, decoders or Here()),
             files,
             batch_size=max(1, batch_size // VIDEO_VIEWS) if with_videos else batch_size,
             threads=threads,
-            group=1 if with_videos else min(GROUP, max(1, batch_size // groups)),
-            soon=_read_soon if in_turns else None,
+            group=1 if with_videos else min(GROUP, max(1, batch_size // threads)),
         )
-
-    @property
-    def _uses_processor(self) -> bool:
-        """Whether encoding takes the time of the cores that decode."""
-        encodes = isinstance(self.backbone, Backbone) and self.kind != "pixels"
-        return encodes and self.backbone.device.type == "cpu"  # type: ignore[union-attr]
 
     def _decode(
         self, decoders: Decoders, files: Sequence[PictureFile]
@@ -192,13 +174,6 @@ class PictureEncoder:
             FeatureSet(rows[start:end], picture.boxes)
             for (start, end), picture in zip(pairwise(ends), pictures, strict=True)
         ]
-
-
-def _read_soon(file: PictureFile) -> None:
-    """Let the system read a file ahead, so that a slow disk works meanwhile; its errors come later."""
-    if isinstance(file.path, str | Path) and hasattr(os, "posix_fadvise"):
-        with contextlib.suppress(OSError), open_regular(file.path) as opened:
-            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
 
 def _is_video(file: PictureFile) -> bool:

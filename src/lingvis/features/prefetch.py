@@ -34,28 +34,17 @@ def prefetch_groups(
     batch_size: int,
     threads: int | None = None,
     group: int = 1,
-    soon: Callable[[T], None] | None = None,
 ) -> Iterator[list[R]]:
-    """Yield the results of batches in order; `function` gets up to `group` values of a batch at a time.
-
-    soon: nothing is computed ahead, but this is called with the values of the next batch while one is used.
-    """
+    """Yield the results of batches in order; `function` gets up to `group` values of a batch at a time."""
     waiting: deque[list[Future[Sequence[R]]]] = deque()
     rest = iter(values)
     pool = ThreadPoolExecutor(threads or core_count(), thread_name_prefix="decode")
     try:
-        batch = list(islice(rest, batch_size))
-        while batch:
+        while batch := list(islice(rest, batch_size)):
             waiting.append(
                 [pool.submit(function, batch[at : at + group]) for at in range(0, len(batch), group)]
             )
-            batch = list(islice(rest, batch_size))
-            if soon is not None:
-                results = _results(waiting.popleft())
-                for value in batch:
-                    pool.submit(soon, value)
-                yield results
-            elif len(waiting) > BATCHES_AHEAD:
+            if len(waiting) > BATCHES_AHEAD:
                 yield _results(waiting.popleft())
         while waiting:
             yield _results(waiting.popleft())
