@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from studies.fuzz.pictures import originals
-from studies.search.load import served
+from studies.load.served import served
 from studies.search.model import make_untrained
 
 SMALL = ["image.encoder.dim=16", "text.encoder.dim=16", "text.words.dim=8", "text.tokenizer.min_count=1"]

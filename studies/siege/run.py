@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from studies.arguments import add_out, make_parser
+from studies.load.served import served
 from studies.records import RUNS, Record, append, check_writable
 from studies.search.conditions import conditions
-from studies.search.load import served
 from studies.search.memory import memory_mb
 from studies.search.model import make_untrained
 from studies.search.typed import fill_collection

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from lingvis.cli import main
 from lingvis.serve.limits.access import MAX_AGE, SESSIONS, Access
+from lingvis.serve.workers.state import SharedState
 
 from .conftest import Client, finished, serving
 
@@ -113,7 +114,7 @@ class Browser:
     """Starts and ends sessions of an `Access`, and holds the cookies."""
 
     def __init__(self) -> None:
-        self.access = Access(TOKEN, "photos.lv")
+        self.access = Access(TOKEN, "photos.lv", SharedState())
 
     def start(self, cookie: str = "") -> str:
         response = Response()

@@ -18,7 +18,7 @@ from PIL import Image
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.records import PictureInfo
 from lingvis.features.decoding.pool import DecoderPool
-from lingvis.serve.files import SETTLED_NS, SIDE, OpenPicture, PictureFiles, as_jpeg
+from lingvis.serve.pictures.files import SETTLED_NS, SIDE, OpenPicture, PictureFiles, as_jpeg
 from lingvis.serve.settings import ServerSettings
 
 from ..collection.indexing import index_folders

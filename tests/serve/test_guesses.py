@@ -15,6 +15,7 @@ from lingvis.serve.limits import guesses as module
 from lingvis.serve.limits.guesses import FORGOTTEN, FREE, TOTAL, Guesses
 from lingvis.serve.settings import ServerSettings
 from lingvis.serve.tokens import check_token
+from lingvis.serve.workers.state import SharedState
 
 from .conftest import Answer, Client, finished, in_thread
 
@@ -75,7 +76,7 @@ def test_guessing_is_slow(guarded: Client) -> None:
 def test_waits_double_up_to_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    guesses, waits = Guesses(), []
+    guesses, waits = Guesses(SharedState()), []
 
     def status(*, right: bool) -> int:
         refusal = guesses.judge("x", right=right)
@@ -96,7 +97,7 @@ def test_waits_double_up_to_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_addresses_are_held_back_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LATE", 1.5)
-    guesses = Guesses()
+    guesses = Guesses(SharedState())
 
     def held_back(client: str) -> bool:
         start = time.monotonic()
@@ -112,10 +113,11 @@ def test_many_addresses_are_held_back_together(monkeypatch: pytest.MonkeyPatch) 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CLIENTS", 10)
-    guesses = Guesses()
+    state = SharedState()
+    guesses = Guesses(state)
     for number in range(100):
         guesses.judge(f"client {number}", right=number % 2 == 0)
-    assert len(guesses._clients) == len(guesses._trusted) == 10
+    assert state.ask("SELECT count(*) FROM wrong") == state.ask("SELECT count(*) FROM trusted") == [(10,)]
 
 
 WEAK = ["password", "x" * 15, "a" * 40, "passwordpassword", "Password12345678", "1234567890123456"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from lingvis.serve.picture_end import BLOCK, STEPS, picture_end
+from lingvis.serve.pictures.picture_end import BLOCK, STEPS, picture_end
 
 NOISE = Image.effect_noise((320, 200), 90).convert("RGB")
 FRAMES = [Image.effect_noise((80, 60), 20 * n).convert("RGB") for n in range(1, 5)]

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from lingvis.collection.collection import Collection
-from lingvis.serve import files
+from lingvis.serve.pictures import files
 from lingvis.serve.routes.ranges import UnsatisfiableRange, byte_range
 from lingvis.serve.settings import ServerSettings
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from lingvis.arrays import Floats
@@ -113,6 +114,10 @@ class Collection:
             collection.address, collection._store.header, header
         )  # another process may have made it
         return collection
+
+    def __reduce__(self) -> tuple[Callable[..., Collection], tuple[str]]:
+        """Pickle the address: another process opens the collection itself."""
+        return partial(Collection.open, model=self._model.run, device=self._device), (self._address,)
 
     def reopened(self) -> Collection:
         """Open the same collection again, with the model that fills it now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from lingvis.collection.binding import check_image_side, describe
@@ -19,6 +19,10 @@ from lingvis.pretrained import from_reference
 from lingvis.relevance.calibration import Calibration
 from lingvis.relevance.known_words import KnownWords
 from lingvis.text.segment import words
+
+REMEMBERED = (
+    1024  # sentences whose language and unknown words are kept: one search asks for them several times
+)
 
 
 class CollectionModel:
@@ -37,6 +41,8 @@ class CollectionModel:
         self._detector: LanguageDetector | None = None
         self._learned: LearnedConsistency | None = None
         self._lock = threading.RLock()
+        self._detected = lru_cache(REMEMBERED)(self._detect)
+        self._reported = lru_cache(REMEMBERED)(self._report)
 
     @property
     def embedder(self) -> Encoder:
@@ -81,10 +87,16 @@ class CollectionModel:
 
     def language_of(self, text: str, prefer: Sequence[str] = ()) -> str:
         """Detect the language of a sentence among the model's languages; prefer: see `LanguageDetector`."""
-        return self._language_detector()(text, prefer)
+        return self._detected(text, tuple(prefer))
 
     def report(self, text: str, lang: str | None, prefer: Sequence[str] = ()) -> SentenceReport:
         """Return the language of a sentence, and the words in it that the model does not know."""
+        return self._reported(text, lang, tuple(prefer))
+
+    def _detect(self, text: str, prefer: tuple[str, ...]) -> str:
+        return self._language_detector()(text, prefer)
+
+    def _report(self, text: str, lang: str | None, prefer: tuple[str, ...]) -> SentenceReport:
         chosen = lang or self.language_of(text, prefer)
         known = self.known_words
         if known is None or chosen not in known.languages:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from fastapi import FastAPI
+from PIL import Image
 
 from lingvis import __version__
 from lingvis.collection.collection import Collection
+from lingvis.hardware import core_count
 from lingvis.serve.errors import ErrorMiddleware, add_error_handlers
 from lingvis.serve.limits.gate import Gate
 from lingvis.serve.limits.headers import SecurityHeaders
+from lingvis.serve.listening import room_for_connections
 from lingvis.serve.metrics import MetricsMiddleware
 from lingvis.serve.operation.access_log import AccessLog
 from lingvis.serve.operation.root_path import RootPath
@@ -52,7 +58,7 @@ def create_app(collection: Collection | Sequence[Collection], settings: ServerSe
         servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.server = server
-    for part in (search, browse, items, videos, albums, downloads, collections, about):
+    for part in (search, items, browse, videos, albums, downloads, collections, about):
         app.include_router(part.router)
     add_page(app)
     add_error_handlers(app)
@@ -66,4 +72,15 @@ def create_app(collection: Collection | Sequence[Collection], settings: ServerSe
     if settings.access_log:
         app.add_middleware(AccessLog, queries=settings.log_queries)
     app.add_middleware(SecurityHeaders)
+    return app
+
+
+def ready_app(collections: Sequence[Collection], settings: ServerSettings) -> FastAPI:
+    """Make the application of a process that only serves, with everything loaded that its first requests would wait for."""
+    warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # pixels are counted before decoding
+    settings = replace(settings, connections=room_for_connections(settings.connections))
+    app = create_app(collections, settings)
+    app.state.server.warm()
+    if torch := sys.modules.get("torch"):  # loaded by a model without graphs
+        torch.set_num_threads(max(1, core_count() // (settings.workers * settings.searching)))
     return app

@@ -31,6 +31,7 @@ from lingvis.errors import UserError
 from lingvis.features.pictures import DecodedPicture
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.serve.answers import QueryAnswer
+from lingvis.serve.pictures.thumbnails import Thumbnail, Thumbnails
 from lingvis.serve.queries import Filters, SearchQuery
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ class SearchEngine:
         self._live = LiveCollection(collection, prepare)
         self._counted: tuple[float, Collection, Statistics] | None = None
         self._examples = ExampleQueries()
+        self.thumbnails = Thumbnails()
 
     def warm(self) -> None:
         """Load everything that the first query would wait for."""
@@ -135,9 +137,10 @@ class SearchEngine:
                 503, "the albums cannot be read or changed now; ask again later", headers=LATER
             ) from error
 
-    def thumbnail(self, id: str) -> bytes:
-        """Return a small JPEG of one picture."""
-        return _existing(self._ask(lambda collection: collection.thumbnail(id)))
+    def thumbnail(self, id: str, hash: str | None) -> tuple[Thumbnail, bool]:
+        """Return a small JPEG of one picture, and whether it certainly shows the content with this hash."""
+        certain = hash is not None and self.info(id).hash == hash  # before: it may be replaced meanwhile
+        return Thumbnail.of(_existing(self._ask(lambda collection: collection.thumbnail(id)))), certain
 
     def statistics(self) -> Statistics:
         """Return numbers about the collection, at most a second old."""

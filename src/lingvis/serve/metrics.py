@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from prometheus_client import (
     CollectorRegistry,
@@ -12,17 +13,22 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Metrics:
-    """The metrics of one server, with a separate registry, so that several servers in one process do not mix."""
+    """The metrics of one server, with a separate registry, so that several servers in one process do not mix.
 
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
+    shared: the folder of files in which several processes count; the library finds it by its environment variable.
+    """
+
+    def __init__(self, shared: Path | None = None) -> None:
+        self._registry, self._shared = CollectorRegistry(), shared
+        if shared is None:
+            ProcessCollector(registry=self._registry)
         self.requests = Counter(
             "lingvis_requests", "Answers by route and status.", ["route", "status"], registry=self._registry
         )
@@ -44,11 +50,20 @@ class Metrics:
             "Requests rejected with 429 because too many were waiting.",
             registry=self._registry,
         )
-        self.pictures = Gauge("lingvis_pictures", "Pictures in all collections.", registry=self._registry)
+        self.pictures = Gauge(
+            "lingvis_pictures",
+            "Pictures in all collections.",
+            registry=self._registry,
+            multiprocess_mode="mostrecent",
+        )
 
     def text(self) -> bytes:
-        """Return all numbers in the text format of Prometheus."""
-        return generate_latest(self._registry)
+        """Return all numbers, of all processes together, in the text format of Prometheus."""
+        if self._shared is None:
+            return generate_latest(self._registry)
+        everyone = CollectorRegistry()
+        MultiProcessCollector(everyone, path=str(self._shared))  # type: ignore[no-untyped-call]
+        return generate_latest(everyone)
 
 
 class MetricsMiddleware:

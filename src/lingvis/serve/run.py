@@ -7,15 +7,10 @@ import ipaddress
 import logging
 import socket
 import sys
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-
-from PIL import Image
+from collections.abc import Callable, Mapping, Sequence
 
 from lingvis.collection.collection import Collection
 from lingvis.errors import UserError
-from lingvis.hardware import core_count
 from lingvis.printing import print_line
 from lingvis.serve.logs import log_to_stderr
 from lingvis.serve.operation.addresses import addresses, open_page
@@ -23,8 +18,11 @@ from lingvis.serve.operation.root_path import check_root_path
 from lingvis.serve.settings import ServerSettings
 from lingvis.serve.several.names import named, path_of
 from lingvis.serve.tokens import check_token
+from lingvis.serve.workers.supervisor import supervise
+from lingvis.serve.workers.worker import Task
 
 log = logging.getLogger("lingvis.serve")
+MOST_WORKERS = 64
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
@@ -42,13 +40,17 @@ def serve(
     log_format: str = "text",
     log_level: str = "warning",
     open_browser: bool = False,
+    workers: int = 1,
 ) -> None:
     """Serve a collection, or several, until Ctrl-C; a host that others can reach needs a token, or `no_auth`.
 
     read_only: albums cannot be changed; always so for a host that others can reach without a token; root_path: of the
     page behind a proxy; access_log: one line per request on stderr, with its query if `log_queries`;
-    log_format: text or json; log_level: debug, info, warning or error; open_browser: open the page if there is a screen.
+    log_format: text or json; log_level: debug, info, warning or error; open_browser: open the page if there is a screen;
+    workers: processes that answer. A script that asks for several needs `if __name__ == "__main__"`, as with
+    multiprocessing.
     """
+    _check_workers(workers)
     if token is not None and no_auth:
         raise UserError("token and no_auth exclude each other; leave one of them out")
     if token is not None:
@@ -72,45 +74,68 @@ def serve(
             writable=not read_only and (address.is_loopback or token is not None),
         )
         log_to_stderr(log_level, as_json=log_format == "json")
-        _run(named(collection), settings, listener, host, open_browser=open_browser and address.is_loopback)
+        served = named(collection)
+
+        def announce() -> None:
+            """Open the port. From now on, clients that connect wait in the system's queue until they are answered."""
+            from lingvis.serve.listening import QUEUE
+
+            try:
+                listener.listen(QUEUE)
+            except OSError as error:
+                raise _taken(host, listener.getsockname()[1]) from error
+            places = addresses(host, listener, settings.root_path)
+            _print_addresses(served, places)
+            if open_browser and address.is_loopback:
+                open_page(places[0])
+
+        try:
+            if workers == 1:
+                _answer(list(served.values()), settings, listener, announce)
+            else:
+                task = Task(
+                    collections=list(served.values()),
+                    settings=settings.of_worker(workers),
+                    listener=listener,
+                    log_level=log_level,
+                    log_as_json=log_format == "json",
+                )
+                supervise(task, workers, announce)
+        except ImportError as error:
+            raise UserError(f"serving needs {error.name}; run: pip install 'lingvis[serve]'") from error
+        except KeyboardInterrupt:
+            print_line("stopped", stderr=True)
 
 
-def _run(
-    collections: Mapping[str, Collection],
+def _answer(
+    collections: Sequence[Collection],
     settings: ServerSettings,
     listener: socket.socket,
-    host: str,
-    *,
-    open_browser: bool,
+    announce: Callable[[], None],
 ) -> None:
-    try:
-        from lingvis.serve.app import create_app
-        from lingvis.serve.listening import QUEUE, WebServer, room_for_connections
-    except ImportError as error:
-        raise UserError(f"serving needs {error.name}; run: pip install 'lingvis[serve]'") from error
+    """Answer in this process."""
+    from lingvis.serve.app import ready_app
+    from lingvis.serve.listening import WebServer
 
-    warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # pixels are counted before decoding
-    settings = replace(settings, connections=room_for_connections(settings.connections))
-    app = create_app(list(collections.values()), settings)
-    app.state.server.warm()
-    if torch := sys.modules.get("torch"):  # loaded by a model without graphs
-        torch.set_num_threads(max(1, core_count() // settings.searching))
-    try:
-        listener.listen(QUEUE)
-    except OSError as error:
-        raise _taken(host, listener.getsockname()[1]) from error
-    # From now on, clients that connect wait in the system's queue until the loop runs.
-    places = addresses(host, listener, settings.root_path)
+    app = ready_app(collections, settings)
+    announce()
+    WebServer(app).run(sockets=[listener])
+
+
+def _print_addresses(collections: Mapping[str, Collection], places: Sequence[str]) -> None:
     for number, (name, collection) in enumerate(collections.items()):
         shown = [f"{place.rstrip('/')}{path_of(name)}" for place in places] if number else places
         print_line(f"{collection.address} is at {' and '.join(shown)} (Ctrl-C ends it)")
         log.info("serving %s at %s", collection.address, shown[0])
-    if open_browser:
-        open_page(places[0])
-    try:
-        WebServer(app).run(sockets=[listener])
-    except KeyboardInterrupt:
-        print_line("stopped", stderr=True)
+
+
+def _check_workers(workers: int) -> None:
+    if not 1 <= workers <= MOST_WORKERS:
+        raise UserError(
+            f"workers must be from 1 to {MOST_WORKERS}, got {workers}; one per core is the most that helps"
+        )
+    if workers > 1 and sys.platform == "win32":
+        raise UserError("several workers need Linux or macOS; leave workers out")
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -13,14 +13,15 @@ from lingvis.collection.collection import Collection
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.serve.downloads.tickets import Tickets
 from lingvis.serve.engine import SearchEngine
-from lingvis.serve.files import PictureFiles
 from lingvis.serve.limits.access import Access
 from lingvis.serve.limits.clients import ClientSlots
 from lingvis.serve.limits.turns import ClientTurns
 from lingvis.serve.limits.workers import WorkerThreads
 from lingvis.serve.metrics import Metrics
+from lingvis.serve.pictures.files import PictureFiles
 from lingvis.serve.settings import ServerSettings
 from lingvis.serve.several.paths import COLLECTION
+from lingvis.serve.workers.state import SharedState
 
 READING, READS_WAITING = 4, 400  # a page requests all its thumbnails at once
 CONVERSIONS_WAITING = 16
@@ -43,9 +44,10 @@ class Server:
         self.settings = settings
         self.engine = SearchEngine(first)
         self.files = PictureFiles()
-        self.tickets = Tickets()
-        self.access = Access(settings.token, first.address)
-        self.metrics = Metrics()
+        self.state = SharedState(settings.shared)
+        self.tickets = Tickets(self.state)
+        self.access = Access(settings.token, first.address, self.state)
+        self.metrics = Metrics(settings.shared)
         seconds = settings.seconds
         self.searches = WorkerThreads(
             "search",
@@ -86,12 +88,18 @@ class Server:
             workers.close()
         self.decoders.close()
         self.converters.close()
+        self.state.close()
 
 
-async def _server(request: Request) -> Server:  # FastAPI would run a plain function in another thread
+def server_of(request: Request) -> Server:
+    """Return the server of the collection that a request names."""
     server: Server = request.app.state.server
     name = request.scope.get(COLLECTION)
     return server if name is None else server.collections[name]
+
+
+async def _server(request: Request) -> Server:  # FastAPI would run a plain function in another thread
+    return server_of(request)
 
 
 ServerOfRequest = Annotated[Server, Depends(_server)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
 
 from lingvis.hardware import core_count
 
@@ -23,7 +25,8 @@ class ServerSettings:
     searching: concurrent searches; waiting: queued searches; uploading: concurrent queries with a picture;
     requests: concurrent requests of any kind; connections: open ones. Further requests get 429, and one client may use
     a quarter of the uploads, requests and connections. root_path: of the page behind a proxy; access_log: log every
-    request, with its query only if `log_queries`.
+    request, with its query only if `log_queries`. workers: processes of the server, and shared: their common folder,
+    None for one process.
     """
 
     token: str | None = None
@@ -41,3 +44,17 @@ class ServerSettings:
     root_path: str = ""
     access_log: bool = False
     log_queries: bool = False
+    workers: int = 1
+    shared: Path | None = None
+
+    def of_worker(self, workers: int) -> Self:
+        """Return the settings of one of several processes, each of which gets its part of what may go on at once."""
+        return replace(
+            self,
+            workers=workers,
+            searching=-(-self.searching // workers),
+            waiting=-(-self.waiting // workers),
+            uploading=-(-self.uploading // workers),
+            requests=-(-self.requests // workers),
+            connections=-(-self.connections // workers),
+        )

@@ -22,6 +22,7 @@ def serve(
     no_auth: Switch = False,
     read_only: Switch = False,
     no_open: Switch = False,
+    workers: int | None = None,
     access_log: Switch = False,
     log_queries: Switch = False,
     log_format: Literal["text", "json"] | None = None,
@@ -56,6 +57,8 @@ def serve(
         Let nobody change albums over HTTP; always so with --no-auth at an address that others can reach.
     no_open: bool
         Do not open the page in the browser.
+    workers: int
+        Number of processes that answer, by default 1; one per core is the most that helps.
     access_log: bool
         Log one line per request to stderr: time, client, method, path, status, bytes, milliseconds.
     log_queries: bool
@@ -105,4 +108,5 @@ def serve(
             log_format=options.log_format,
             log_level=options.log_level,
             open_browser=not options.no_open,
+            workers=options.workers,
         )

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from lingvis.collection.stores.records import PictureInfo
 from lingvis.serve.downloads.names import UniqueNames
-from lingvis.serve.files import OpenPicture, as_jpeg
+from lingvis.serve.pictures.files import OpenPicture, as_jpeg
 from lingvis.serve.server import Server
 
 CHUNK = 256 * 1024

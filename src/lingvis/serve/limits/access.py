@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from lingvis.serve.limits.clients import client_of
 from lingvis.serve.limits.guesses import Guesses
 from lingvis.serve.limits.refusals import Refusal
 from lingvis.serve.operation.root_path import ROOT
+from lingvis.serve.workers.state import SharedState
 
 SESSIONS = 1000  # beyond this number the oldest is dropped
 HELD = "lingvis.sessions"  # those of a request, in its scope
@@ -38,10 +38,10 @@ _bearer = HTTPBearer(
 class Access:
     """The token and the sessions. Cookies ignore ports, so `collection` distinguishes servers on one host."""
 
-    def __init__(self, token: str | None, collection: str) -> None:
+    def __init__(self, token: str | None, collection: str, state: SharedState) -> None:
         self._token = token.encode() if token is not None else None
-        self._sessions: OrderedDict[bytes, float] = OrderedDict()
-        self._guesses = Guesses()
+        self._state = state
+        self._guesses = Guesses(state)
         self.cookie = "lingvis_" + hashlib.sha256(collection.encode(errors="replace")).hexdigest()[:8]
 
     async def refuse(self, scope: Scope) -> Refusal | None:
@@ -66,9 +66,10 @@ class Access:
         """Set a cookie that replaces the token for MAX_AGE seconds, until its end or that of the server."""
         self._drop(request)
         session = secrets.token_urlsafe(32)
-        self._sessions[_digest(session.encode())] = time.time() + MAX_AGE
-        if len(self._sessions) > SESSIONS:
-            self._sessions.popitem(last=False)
+        self._state.ask(
+            "INSERT INTO sessions VALUES (?, ?)", _digest(session.encode()), time.time() + MAX_AGE
+        )
+        self._state.keep("sessions", SESSIONS)
         response.set_cookie(
             self.cookie,
             session,
@@ -88,15 +89,15 @@ class Access:
 
     def _drop(self, request: Request) -> None:
         for session in self._cookies(request.scope):
-            self._sessions.pop(_digest(session), None)
+            self._state.ask("DELETE FROM sessions WHERE digest = ?", _digest(session))
 
     def _lives(self, session: bytes) -> bool:
         key = _digest(session)
-        expiry = self._sessions.get(key)
-        if expiry is not None and time.time() > expiry:
-            del self._sessions[key]
+        rows = self._state.ask("SELECT expiry FROM sessions WHERE digest = ?", key)
+        if rows and time.time() > rows[0][0]:
+            self._state.ask("DELETE FROM sessions WHERE digest = ?", key)
             return False
-        return expiry is not None
+        return bool(rows)
 
     def hide_cookies(self, scope: Scope) -> None:
         """Drop the cookies of a request but for sessions: FastAPI parses them, which takes quadratic time."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
@@ -20,10 +19,12 @@ SECURITY = {
     "Cross-Origin-Embedder-Policy": "require-corp",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+ENCODED = [(name.lower().encode(), value.encode()) for name, value in SECURITY.items()]
+CACHING = b"cache-control"
 
 
 class SecurityHeaders:
-    """Sets the headers; an answer without a caching rule is not cached."""
+    """Adds the headers, which no route sets; an answer without a caching rule is not cached."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -31,9 +32,10 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(SECURITY)
-                headers.setdefault("Cache-Control", "no-store")
+                headers = [*message["headers"], *ENCODED]
+                if not any(name == CACHING for name, _ in message["headers"]):
+                    headers.append((CACHING, b"no-store"))
+                message["headers"] = headers
             await send(message)
 
         await self._app(scope, receive, with_headers)

@@ -38,6 +38,7 @@ class ServeOptions(StrictModel):
     no_auth: bool = False
     read_only: bool = False
     no_open: bool = False
+    workers: int = Field(default=1, ge=1, le=64)
     access_log: bool = False
     log_queries: bool = False
     log_format: Literal["text", "json"] = "text"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,15 +16,19 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from lingvis.serve.answers import ErrorAnswer, ItemAnswer
-from lingvis.serve.files import OpenPicture, as_jpeg
 from lingvis.serve.limits.access import allowed
-from lingvis.serve.server import ServerOfRequest
+from lingvis.serve.pictures.files import OpenPicture, as_jpeg
+from lingvis.serve.pictures.thumbnails import Thumbnail
+from lingvis.serve.routes.quick import QuickRoute, quickly
+from lingvis.serve.server import Server, ServerOfRequest, server_of
 
 CHUNK = 256 * 1024
 DAY = "private, max-age=86400"
 ASK_FIRST = "private, no-cache"
 GONE = "the file of this picture is gone or has changed; run lingvis index to bring the collection up to date"
-Id = Annotated[str, InPath(max_length=64, description="From a search.")]
+ID_CHARACTERS = 64
+USUAL = re.compile(rb"(v=[0-9a-f]{1,64})?")  # parameters that need no further check
+Id = Annotated[str, InPath(max_length=ID_CHARACTERS, description="From a search.")]
 Version = Annotated[
     str | None,
     Query(max_length=64, description="The picture's hash: with it, browsers keep the thumbnail for a day."),
@@ -36,6 +40,7 @@ PICTURE: dict[int | str, dict[str, Any]] = {
 router = APIRouter(
     prefix="/api/items/{id}",
     tags=["pictures"],
+    route_class=QuickRoute,
     dependencies=[Depends(allowed)],
     responses={
         401: {"model": ErrorAnswer, "description": "The token is missing or wrong."},
@@ -50,15 +55,29 @@ async def item(server: ServerOfRequest, id: Id) -> ItemAnswer:
     return ItemAnswer.of(await server.reads.run(server.engine.info, id))
 
 
+async def _quick_thumbnail(request: Request) -> Response | None:
+    query, id = request.scope["query_string"], request.path_params["id"]
+    if not USUAL.fullmatch(query) or len(id) > ID_CHARACTERS:
+        return None
+    return await thumbnail(server_of(request), id, request, query[2:].decode() or None)
+
+
 @router.get("/thumbnail", summary="A small JPEG", response_class=Response, responses=PICTURE)
+@quickly(_quick_thumbnail)
 async def thumbnail(server: ServerOfRequest, id: Id, request: Request, v: Version = None) -> Response:
     """The picture with sides of at most 320 pixels."""
-    small = await server.reads.run(server.engine.thumbnail, id)
-    mark = f'"{hashlib.sha256(small).hexdigest()[:32]}"'
+    small = (server.engine.thumbnails.find(id, v) if v else None) or await _read_thumbnail(server, id, v)
     cache = DAY if v else ASK_FIRST  # a replaced picture keeps its id
-    return unless_known(request, mark, cache) or Response(
-        small, media_type="image/jpeg", headers={"ETag": mark, "Cache-Control": cache}
+    return unless_known(request, small.mark, cache) or Response(
+        small.jpeg, media_type="image/jpeg", headers={"ETag": small.mark, "Cache-Control": cache}
     )
+
+
+async def _read_thumbnail(server: Server, id: str, hash: str | None) -> Thumbnail:
+    small, certain = await server.reads.run(server.engine.thumbnail, id, hash)
+    if hash and certain:
+        server.engine.thumbnails.keep(id, hash, small)
+    return small
 
 
 @router.get("/picture", summary="The picture itself", response_class=Response, responses=PICTURE)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
+from starlette.responses import Response
 
 from lingvis.collection.stores.records import Hit
 from lingvis.features.pictures import DecodedPicture
@@ -15,7 +16,8 @@ from lingvis.serve.limits.uploads import decode_upload, read_form
 from lingvis.serve.preferences import accepted_languages
 from lingvis.serve.queries import Filters, SearchQuery
 from lingvis.serve.routes.items import Id
-from lingvis.serve.server import ServerOfRequest
+from lingvis.serve.routes.quick import QuickRoute, json_response, quickly, read_query
+from lingvis.serve.server import ServerOfRequest, server_of
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer, "description": description}
@@ -48,10 +50,22 @@ FORM = {
         }
     },
 }
-router = APIRouter(prefix="/api", tags=["search"], dependencies=[Depends(allowed)], responses=REFUSALS)
+router = APIRouter(
+    prefix="/api",
+    tags=["search"],
+    route_class=QuickRoute,
+    dependencies=[Depends(allowed)],
+    responses=REFUSALS,
+)
+
+
+async def _quick_search(request: Request) -> Response | None:
+    query = read_query(request, SearchQuery)
+    return json_response(await by_words(server_of(request), request, query)) if query is not None else None
 
 
 @router.get("/search", summary="Find pictures by words")
+@quickly(_quick_search)
 async def by_words(
     server: ServerOfRequest, request: Request, query: Annotated[SearchQuery, Query()]
 ) -> SearchAnswer:

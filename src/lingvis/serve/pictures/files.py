@@ -18,7 +18,7 @@ from lingvis.features.decoding.content import DecodeRequest, JpegRequest
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture
 from lingvis.files import open_real_file
-from lingvis.serve.picture_end import picture_end
+from lingvis.serve.pictures.picture_end import picture_end
 
 SHOWN = {
     "jpeg": "image/jpeg",

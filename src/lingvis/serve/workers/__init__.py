@@ -1,0 +1,1 @@
+"""Several processes of one server: they share the listening socket, sessions, wrong tokens, downloads and metrics."""
