@@ -24,6 +24,9 @@ STUDIES = {
     "add-language": Study(
         "add a language later, against learning it jointly", "studies.transfer.add_language"
     ),
+    "route-choice": Study(
+        "the route that add-language chooses from few captions", "studies.transfer.route_choice"
+    ),
     "dictionaries": Study("words that a folder of dictionaries translates", "studies.transfer.dictionaries"),
     "distilled-text": Study("a student that gives a model more languages", "studies.distilled_text"),
     "start": Study("recipes for a few hundred pictures on a CPU", "studies.start"),
@@ -44,16 +47,21 @@ STUDIES = {
     "compact": Study("recall of shorter embeddings among many pictures", "studies.compact.run"),
     "ranks": Study("exact ranking by counting against a sorting loop", "studies.ranks"),
     "search": Study("search engines side by side, and a typed query end to end", "studies.search.run"),
-    "hnsw": Study("recall and time of pgvector's index by its settings", "studies.search.hnsw"),
+    "pgvector": Study("recall and time of pgvector's indexes by their settings", "studies.search.pgvector"),
+    "milvus": Study("thumbnails in the rows of Milvus, and browsing", "studies.search.milvus_rows"),
     "rerank": Study("recall and time of a second model that re-ranks", "studies.search.rerank"),
     "load": Study("many clients at once against lingvis serve", "studies.load.run"),
     "crash": Study("kill lingvis index at random moments, then repeat it", "studies.search.crash"),
     "step": Study("time of a training step by phase and operation", "studies.speed.step"),
     "extraction": Study("speed of feature extraction against its backbone", "studies.speed.extraction"),
     "indexing": Study("speed of indexing, without Ray and with it", "studies.speed.indexing"),
+    "writing": Study(
+        "rows per second that one writer stores, and the memory of its plan", "studies.speed.writing"
+    ),
     "video": Study("recall of moments of videos, speed of indexing them", "studies.video.run"),
     "out-of-the-box": Study("install, then serve a folder without a network", "studies.speed.out_of_the_box"),
     "relevance": Study("languages of short queries, confidence of first hits", "studies.relevance.run"),
+    "calibrate-base": Study("the meaning of the scores of lingvis-base", "studies.relevance.fit"),
     "precision": Study("a model in float32, float16 and int8", "studies.pretrained.precision"),
     "without-torch": Study("a model by onnxruntime beside torch", "studies.pretrained.without_torch"),
     "card": Study("the card of the model that comes with lingvis", "studies.pretrained.card"),

@@ -16,6 +16,7 @@ STUDIES = Path(__file__).parents[1] / "studies"
 MOST_MODULES = 15  # in one folder
 STAGES = [
     "__init__ errors extras registry types arrays bounds strict untrusted lock files printing progress hardware device",
+    "processes",
     "layers",
     "recipes",
     "data",

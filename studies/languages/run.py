@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if run_name(name, seed) not in stored
     ]
     with ThreadPoolExecutor(args.at_once) as pool:
-        for line in pool.map(lambda each: run(*each, args, until, translated), missing):
+        for line in pool.map(lambda each: run(each[0], each[1], args, until, translated), missing):
             print(line, flush=True)
 
 

@@ -55,7 +55,7 @@ def _counts(trials: Iterable[Trial], calibration: Calibration) -> dict[str, dict
     """Numbers of queries per level: with a right picture, of these with it first, and without a right picture."""
     counts = {name: dict.fromkeys(LEVELS, 0) for name in ("answerable", "right_first", "absent")}
     for trial in trials:
-        level = calibration.confidence(trial.scores[0], trial.pictures)
+        level = calibration.confidence(trial.scores[0], trial.pictures, trial.spread)
         counts["answerable" if trial.query.answerable else "absent"][level] += 1
         counts["right_first"][level] += trial.judged[0] is True
     return counts

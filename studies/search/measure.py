@@ -14,8 +14,8 @@ import numpy as np
 
 from lingvis.arrays import Floats
 from lingvis.progress import ProgressBar
-from studies.search.data import CHUNK, Ints, recall
-from studies.search.engines import ENGINES, Engine
+from studies.search.data import CHUNK, Ints, least_scores, only_first, recall
+from studies.search.engines import ENGINES, Engine, OurStore
 from studies.search.memory import PeakMemory, folder_mb, memory_mb
 
 K = 10
@@ -23,6 +23,8 @@ QUERIES, WARM_UP = 200, 10
 BATCH, BATCHES = 100, 10
 SECONDS = 60.0  # for single queries, and again for batches; slow engines get fewer
 FEWEST, FEWEST_BATCHES = 20, 1
+SHARES = (0.1, 0.01)  # of the rows that pass a filter
+FILTERED = 50  # queries with a filter
 
 
 def measure_engine(name: str, folder: Path, vectors: Path, queries: Floats, least: Floats) -> dict[str, Any]:
@@ -33,9 +35,17 @@ def measure_engine(name: str, folder: Path, vectors: Path, queries: Floats, leas
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         built = fresh.submit(_build, name, folder, vectors).result()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        times, rows = fresh.submit(_search, name, folder, queries).result()
+        times, rows, filtered = fresh.submit(
+            _search, name, folder, queries, len(np.load(vectors, mmap_mode="r"))
+        ).result()
     share = recall(vectors, queries[: len(rows)], rows, least[: len(rows)], K)
-    return {**built, **times, "recall_at_10": round(share, 4), "disk_mb": round(folder_mb(folder), 1)}
+    for each in filtered:
+        found = each.pop("found")
+        asked = queries[: len(found)]
+        few = least_scores(vectors, asked, K, among=each["rows"])
+        each["recall_at_10"] = round(recall(vectors, asked, found, few, K), 4)
+    numbers = {**built, **times, "recall_at_10": round(share, 4), "disk_mb": round(folder_mb(folder), 1)}
+    return numbers | ({"filtered": filtered} if filtered else {})
 
 
 def milliseconds(times: Sequence[float]) -> dict[str, float]:
@@ -71,8 +81,10 @@ def _build(name: str, folder: Path, vectors: Path) -> dict[str, Any]:
     }
 
 
-def _search(name: str, folder: Path, queries: Floats) -> tuple[dict[str, Any], list[Ints]]:
-    """Open an engine as a search does, and time queries; the last queries warm it up."""
+def _search(
+    name: str, folder: Path, queries: Floats, count: int
+) -> tuple[dict[str, Any], list[Ints], list[dict[str, Any]]]:
+    """Open an engine as a search does, and time queries; the last queries warm it up. count: of its rows."""
     empty = memory_mb([os.getpid()])
     began = time.perf_counter()
     engine = ENGINES.get(name)(folder, queries.shape[1])
@@ -83,6 +95,7 @@ def _search(name: str, folder: Path, queries: Floats) -> tuple[dict[str, Any], l
     times, rows = _one_by_one(engine, queries[:QUERIES])
     in_batches = _batches(engine, queries[:BATCH])
     memory = memory_mb(engine.processes)
+    filtered = _filtered(engine, queries[:FILTERED], count) if isinstance(engine, OurStore) else []
     engine.close()
     numbers = {
         "opened_and_first_answer_seconds": round(first, 2),
@@ -93,7 +106,27 @@ def _search(name: str, folder: Path, queries: Floats) -> tuple[dict[str, Any], l
         "memory_mb": round(memory, 1),
         "memory_before_opening_mb": round(empty, 1),
     }
-    return numbers, rows
+    return numbers, rows, filtered
+
+
+def _filtered(engine: OurStore, queries: Floats, count: int) -> list[dict[str, Any]]:
+    """Recall and time where a filter leaves a share of the rows."""
+    results = []
+    for share in SHARES:
+        passing = max(K, int(share * count))
+        where = only_first(passing)
+        began = time.perf_counter()
+        engine.search(queries[-1:], K, where)
+        first = round(1000 * (time.perf_counter() - began), 3)
+        times, found = [], []
+        for query in queries:
+            began = time.perf_counter()
+            found += engine.search(query[None], K, where)
+            times.append(time.perf_counter() - began)
+        results.append(
+            {"share": share, "rows": passing, "first_ms": first, "ms": milliseconds(times), "found": found}
+        )
+    return results
 
 
 def _one_by_one(engine: Engine, queries: Floats) -> tuple[list[float], list[Ints]]:

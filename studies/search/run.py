@@ -1,8 +1,9 @@
 """Search engines side by side on the same made-up vectors, and a typed query from end to end.
 
-python -m studies search [--sizes 100000 1000000] [--engines sqlite lance usearch] [--typed 100000] [--work DIR]
+python -m studies search [--sizes 100000 1000000] [--engines sqlite lance usearch] [--typed 1000000] [--work DIR]
 
-One record per size and engine. An engine with a record under the same conditions is not measured again.
+One record per size and engine, with its ratio to numpy, the baseline, which is measured in each run. An engine with a record
+under the same conditions is not measured again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from studies.search.report import COLUMNS, LEGEND, engine_rows, typed_line
 from studies.search.typed import run_typed_study
 
 SEED = 0
+BASELINE = "numpy"
 EXACT_BYTES = 8e9  # exact search in memory is left out if the rows alone need more
+VALUE_BYTES = {"numpy": 4, "faiss-exact": 4, "sqlite": 3, "lance-exact": 3}
 
 
 def run_search_study(
@@ -37,7 +40,7 @@ def run_search_study(
     *,
     sizes: Sequence[int] = (100_000, 1_000_000),
     engines: Sequence[str] = (),
-    dim: int = 1024,
+    dim: int = 256,
     work: Path | None = None,
 ) -> list[Record]:
     """Measure engines at all sizes and return their records.
@@ -50,7 +53,8 @@ def run_search_study(
         raise UserError(
             f"{min(sizes)} vectors of {dim} values are too few; use at least {BATCH} of at least 2 values"
         )
-    names = engines or ENGINES.names()
+    names = list(engines or ENGINES.names())
+    names.sort(key=BASELINE.__ne__)
     return [record for size in sizes for record in _measure_size(out, size, names, dim, work)]
 
 
@@ -74,6 +78,12 @@ def _measure_size(out: Path, size: int, names: Sequence[str], dim: int, work: Pa
             _say(f"writing {size:,} vectors")
             clustered.write(vectors)
             least = least_scores(vectors, queries, K)
+            baseline = None
+            if BASELINE not in missing and _left_out(BASELINE, size * dim) is None:
+                place = Path(folder) / "baseline"
+                place.mkdir()
+                baseline = measure_engine(BASELINE, place, vectors, queries, least)
+                shutil.rmtree(place)
         for name in missing:
             record = {"name": record_name(size, name), "study": "search", "engine": name, **about}
             began = time.monotonic()
@@ -90,6 +100,13 @@ def _measure_size(out: Path, size: int, names: Sequence[str], dim: int, work: Pa
             finally:
                 stop_left_over(place / SERVER)
                 shutil.rmtree(place, ignore_errors=True)
+            if name == BASELINE:
+                baseline = record if "single_ms" in record else None
+            elif baseline is not None and "single_ms" in record:
+                record["of_numpy"] = {
+                    key: round(record[key]["p50"] / baseline[key]["p50"], 3)
+                    for key in ("single_ms", "batch_of_100_ms")
+                }
             append(out / RUNS, record)
             records[name] = record
             seconds = f"{time.monotonic() - began:.0f} s"
@@ -105,7 +122,9 @@ def _left_out(name: str, values: int) -> str | None:
         return "it needs: pip install 'lingvis[milvus]' milvus, on Linux"
     if name == "usearch" and installed("usearch") is None:
         return "it needs: pip install usearch"
-    if name in ("sqlite", "lance-exact", "numpy") and 4 * values > EXACT_BYTES:
+    if name.startswith("faiss") and installed("faiss-cpu") is None:
+        return "it needs: pip install faiss-cpu"
+    if VALUE_BYTES.get(name, 0) * values > EXACT_BYTES:
         return "the rows do not fit into the memory of a usual machine"
     return None
 
@@ -128,11 +147,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--engines", nargs="+", default=[], help=f"some of {choices(ENGINES.names())}; all by default"
     )
-    parser.add_argument("--dim", type=int, default=1024, help="values per vector")
+    parser.add_argument("--dim", type=int, default=256, help="values per vector")
     parser.add_argument(
         "--typed",
         type=int,
-        default=100_000,
+        default=1_000_000,
         help="pictures of the collection for typed queries; 0 skips them",
     )
     parser.add_argument(

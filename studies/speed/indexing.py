@@ -11,14 +11,11 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import statistics
 import tempfile
 import time
-import tracemalloc
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,10 +23,7 @@ from typing import Any
 import torch
 
 from lingvis.collection.collection import Collection
-from lingvis.collection.stores.records import StoredFile
-from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.collection.writer.indexer import BATCH, Indexer
-from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, PictureFile
@@ -44,8 +38,6 @@ from studies.arguments import add_out, make_parser
 from studies.records import RUNS, append, origin
 
 BACKBONE = "efficientnet-lite0"
-WRITTEN = 100  # batches
-PLANNED = 100_000  # files
 
 
 def make_model(run: Path) -> Path:
@@ -107,40 +99,6 @@ def on_ray(
         return time.perf_counter() - start, index_seconds(indexer, photos, count)
 
 
-def writer_rate(collection: Path, target: Path) -> float:
-    """Rows per second that the one writer stores: the limit for any number of workers."""
-    source = SqliteStore(collection)
-    items = source.items([row.id for row in source.files()][:BATCH])
-    store = SqliteStore.create(target, source.header)
-    batches = [
-        [replace(item, info=replace(item.info, id=f"{number}-{item.info.id}")) for item in items]
-        for number in range(WRITTEN)
-    ]
-    start = time.perf_counter()
-    with store.writing():
-        for batch in batches:
-            store.upsert(batch)
-        store.maintain()
-    return WRITTEN * len(items) / (time.perf_counter() - start)
-
-
-def planner_bytes() -> float:
-    """Bytes per file while a pass is planned, with paths of about 60 letters."""
-    tracemalloc.start()
-    held: list[Any] = []
-    for number in range(PLANNED):
-        path = f"/shared/pictures/2024/05/holidays-at-the-sea/IMG_{number:08}.jpg"
-        digest = hashlib.sha256(path.encode()).hexdigest()
-        known = StoredFile(digest[:32], path, digest, 10**6 + number, 10**18 + number, None)
-        held.append((known, ScannedFile(path[:1] + path[1:], 10**6 + number, 10**18 + number)))
-    tables = {known.path: known for known, _ in held}, {found.path: found for _, found in held}
-    hashes = {known.hash: known.id for known, _ in held}
-    size = tracemalloc.get_traced_memory()[0] / len(hashes)
-    tracemalloc.stop()
-    assert len(tables[0]) == len(tables[1]) == PLANNED
-    return size
-
-
 def link(files: list[Path], folder: Path) -> Path:
     """A folder with links to the files; the indexer follows them."""
     folder.mkdir()
@@ -176,7 +134,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 started, took = on_ray(work, model, photos, count, workers, number)
                 starts.append(started)
                 seconds.setdefault(f"ray-{workers}", []).append(took)
-        writer = writer_rate(work / "index-0.lv", work / "writer.lv")
         rows = [file for file in (work / "index-0.lv").rglob("*") if file.is_file()]
         stored = sum(file.stat().st_size for file in rows) / (count + len(first))
     ratios = {
@@ -199,8 +156,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             way: [round(count / each, 1) for each in took] for way, took in seconds.items()
         },
         "of_backbone": {way: round(ratio, 3) for way, ratio in ratios.items()},
-        "writer_rows_per_second": round(writer),
-        "planner_bytes": round(planner_bytes()),
         "ray_start_seconds": round(statistics.median(starts), 1),
     }
 

@@ -14,9 +14,10 @@ from PIL import EpsImagePlugin, Image
 
 import lingvis
 from lingvis.collection.stores.sqlite.store import SqliteStore
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.pictures import UnreadPicture, read_picture
 from lingvis.collection.writer.plan import IndexPlan, make_plan
-from lingvis.collection.writer.scan import CAPTION_LINK, ScannedFile
+from lingvis.collection.writer.scan import CAPTION_LINK
 from lingvis.data.images import UNKNOWN_FORMAT, read_real_file
 from lingvis.data.picture_limits import FILE_BYTES
 from lingvis.features.decoding.content import decode_content

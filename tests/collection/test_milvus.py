@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -26,8 +27,9 @@ from lingvis.collection.stores.milvus.state import read_state
 from lingvis.collection.stores.open import create_store, open_store, shown, store_exists
 from lingvis.collection.stores.records import Filter
 from lingvis.errors import UserError
+from studies.search.milvus import MilvusServer, has_server
 
-from ..milvus import Server
+from ..milvus import SETTINGS, Server
 from .conftest import make_pictures
 from .rows import HEADER, make_item
 
@@ -41,6 +43,24 @@ with store.writing():
     store.upsert([make_item(1)])
     print("written", flush=True)
     time.sleep(600)
+"""
+INDEXER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tests.collection.rows import make_item
+from lingvis.collection.stores.milvus import lock
+from lingvis.collection.stores.open import open_store
+from lingvis.errors import UserError
+lock.LEASE = 2.0
+store = open_store(sys.argv[2])
+try:
+    with store.writing():
+        known = {row.id for row in store.files()}
+        for first in range(0, 800, 20):
+            store.upsert([make_item(n) for n in range(first, first + 20) if f"{n:04x}" not in known])
+            print(first, flush=True)
+except UserError as error:
+    print("sentence", error, flush=True)
 """
 
 
@@ -245,3 +265,46 @@ def test_shards_and_replicas(milvus: Server) -> None:
     store.delete(["0001", "0004"])
     (hits,) = store.search(items[3].embedding[None], k=100, where=Filter())
     assert hits[0].id == "0003" and len(hits) == store.count() == len(list(store.files())) == 58
+
+
+@pytest.mark.slow
+def test_a_killed_server_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+    if not has_server():
+        pytest.skip("the package milvus, a server for Linux on x86-64, is not installed")
+    root, server = str(Path(__file__).parents[2]), MilvusServer(tmp_path / "milvus", SETTINGS)
+
+    def index(address: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", INDEXER, root, address]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    try:
+        server.start()
+        create_store(server.address("killed"), HEADER)
+        acknowledged = 0
+        for batches in (3, 9):  # until the kill, which hits a write on its way
+            writer = index(server.address("killed", options="?timeout=5"))
+            assert writer.stdout is not None
+            said = [writer.stdout.readline() for _ in range(acknowledged // 20 + batches)]
+            assert all(line.strip().isdecimal() for line in said), said
+            os.kill(server.pid, signal.SIGKILL)
+            *rest, last = writer.communicate(timeout=120)[0].splitlines()
+            assert last.startswith("sentence "), last
+            acknowledged = 20 * (len(said) + len(rest))
+            server.stop()
+            server.start()
+            store = open_store(server.address("killed"))
+            ids = [row.id for row in store.files()]
+            assert len(ids) == len(set(ids)) == store.count()
+            assert set(ids) >= {f"{n:04x}" for n in range(acknowledged)}
+            time.sleep(2.5)  # the writer could not give its lock back
+        writer = index(server.address("killed"))
+        assert writer.communicate(timeout=120)[0].splitlines()[-1] == "780"
+        store = open_store(server.address("killed"))
+        assert sorted(row.id for row in store.files()) == [f"{n:04x}" for n in range(800)]
+        items = {item.info.id: item for item in store.items([f"{n:04x}" for n in range(800)])}
+        for n in range(800):
+            expected = make_item(n)
+            np.testing.assert_allclose(items[expected.info.id].embedding, expected.embedding, atol=1e-6)
+            assert items[expected.info.id].info == expected.info
+    finally:
+        server.stop()

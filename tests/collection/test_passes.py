@@ -55,6 +55,7 @@ def test_an_interrupted_rebuild_goes_on_without_rebuild(
         store(self, items)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SqliteStore, "upsert", stop_after_the_first)
+    monkeypatch.setattr("lingvis.collection.writer.fill.STORED_ROWS", 2)
     with pytest.raises(KeyboardInterrupt):
         index_folders(collection, [photos], model=other, rebuild=True, batch_size=2)
     monkeypatch.undo()

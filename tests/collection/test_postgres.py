@@ -28,6 +28,7 @@ from lingvis.collection.stores.postgres import connection as postgres_connection
 from lingvis.collection.stores.postgres import hnsw as postgres_hnsw
 from lingvis.collection.stores.postgres import migrations as postgres_migrations
 from lingvis.collection.stores.postgres import search as postgres_search
+from lingvis.collection.stores.postgres import state as states
 from lingvis.collection.stores.postgres.address import is_postgres, parse
 from lingvis.collection.stores.postgres.store import PostgresStore
 from lingvis.collection.stores.records import Filter, Item
@@ -218,7 +219,7 @@ def test_a_long_statement_ends(database: str) -> None:
     store = create_store(f"{database}?options=-c%20statement_timeout%3D1s", HEADER)
     assert isinstance(store, PostgresStore)
     with pytest.raises(UserError, match=r"cannot do this now: canceling statement due to statement timeout"):
-        store._rows(sql.SQL("SELECT pg_sleep(20) FROM (SELECT count(*) FROM {table}) AS rows"))
+        store._fetch(lambda _: (sql.Composed([sql.SQL("SELECT pg_sleep(20)")]), []))
     assert store.count() == 0
 
 
@@ -388,54 +389,48 @@ def hnsw_indexes(address: str) -> list[str]:
     return sorted(name for (name,) in ask(address, ready))
 
 
-def densities(address: str) -> list[str]:
-    """How the search indexes are built."""
-    return [
-        options
-        for (options,) in ask(address, "SELECT reloptions::text FROM pg_class WHERE relname ~ 'hnsw$'")
-    ]
-
-
-def test_an_index_is_built_anew_when_rows_become_too_many_for_it(
-    indexed: tuple[PostgresStore, Any], database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, draw = indexed
-    assert densities(database) == ["{m=16,ef_construction=64}"]
-    asked: list[int] = []
-    near = postgres_search.Searcher._near
-
-    def watched(self: Any, *args: Any) -> Any:
-        asked.append(args[-1])
-        return near(self, *args)
-
-    monkeypatch.setattr(postgres_search.Searcher, "_near", watched)
-    store.search(draw(1), k=5, where=Filter())
-    monkeypatch.setattr(postgres_hnsw, "DENSE_FROM", 3001)
-    store.maintain()
-    assert densities(database) == ["{m=16,ef_construction=64}"]  # 3,000 rows are one too few
-    monkeypatch.setattr(postgres_hnsw, "DENSE_FROM", 3000)
-    store.maintain()
-    assert densities(database) == ["{m=32,ef_construction=128}"]
-    store.search(draw(1), k=5, where=Filter())
-    monkeypatch.setattr(postgres_hnsw, "DENSE_FROM", 4000)  # rows were deleted: dense is good enough
-    store.maintain()
-    assert densities(database) == ["{m=32,ef_construction=128}"]
-    assert asked == [500, 1000]
-
-
 def test_an_index_serves_until_the_new_one_is_there(
     indexed: tuple[PostgresStore, Any], database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, draw = indexed
-    monkeypatch.setattr(postgres_hnsw, "DENSE_FROM", 3000)
-    monkeypatch.setattr(
-        postgres_hnsw, "DENSE", replace(postgres_hnsw.DENSE, neighbours=1000)
-    )  # more than may be
-    with pytest.raises(Exception, match="1000 out of bounds"):
-        store.maintain()
+    monkeypatch.setattr(postgres_hnsw, "NEIGHBOURS", 1000)  # more than may be
+    with (
+        psycopg.connect(database, autocommit=True) as connection,
+        pytest.raises(psycopg.Error, match="1000 out"),
+    ):
+        postgres_hnsw.build(connection, "lingvis_items_1", "embedding", dim=DIM, rows=3000)  # type: ignore[arg-type]
     assert hnsw_indexes(database) == ["lingvis_items_1_embedding_hnsw"]
-    assert densities(database) == ["{m=16,ef_construction=64}"]
     assert len(store.search(draw(1), k=5, where=Filter())[0]) == 5
+
+
+def test_a_search_is_one_question_that_follows_a_rebuild_and_an_index(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = create_store(database, HEADER)
+    reader.upsert([make_item(1)])
+    query = make_item(1).embedding[None]
+    (hit,) = reader.search(query, k=3, where=Filter())[0]
+    reads: list[int] = []
+    read_state = states.read_state
+
+    def counted(*arguments: Any) -> Any:
+        reads.append(1)
+        return read_state(*arguments)
+
+    monkeypatch.setattr(states, "read_state", counted)
+    assert reader.search(query, k=3, where=Filter())[0] == [hit]
+    assert reader.info(hit.id) == hit.info
+    assert not reads  # the state has come with the answer
+    rebuilt = create_store(database, HEADER)  # drops the table that the reader asks
+    rebuilt.upsert([make_item(2)])
+    (other,) = reader.search(query, k=3, where=Filter())[0]
+    assert other.info == make_item(2).info
+    PostgresStore(parse(database), exact_values=0).maintain()
+    assert reader.search(query, k=3, where=Filter())[0] == [other]
+    assert "lingvis_items_2_embedding_hnsw" in reader._state.indexes  # type: ignore[attr-defined]
+    create_store(database, HEADER.model_copy(update={"image_fingerprint": "another"}))
+    with pytest.raises(UserError, match="was rebuilt with another model"):
+        reader.search(query, k=3, where=Filter())
 
 
 def scans(address: str) -> int:
@@ -480,7 +475,7 @@ def test_a_narrow_filter_finds_all_though_the_index_gives_up(
     indexed: tuple[PostgresStore, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, draw = indexed
-    monkeypatch.setattr(postgres_search, "SCANNED", 1)
+    monkeypatch.setattr(postgres_hnsw, "SCANNED", 1)
     for hits in store.search(draw(5), k=40, where=Filter(folder="/m/7")):
         assert sorted(hit.path for hit in hits) == sorted(f"/m/7/{n}" for n in range(7, 3000, 100))
 
@@ -517,8 +512,8 @@ def test_pages_of_any_size_give_one_order(
         ]
     )
     if not copies:
-        few = replace(postgres_hnsw.USUAL, candidates=252)  # so few that the index misses some of the best
-        monkeypatch.setattr(postgres_hnsw, "USUAL", few)
+        monkeypatch.setattr(postgres_search, "CANDIDATES", 252)
+        monkeypatch.setattr(postgres_hnsw, "IN_VIEW", 60)  # so few that the index misses some of the best
 
     def read(size: int, end: int) -> list[tuple[int, str]]:
         pages = [

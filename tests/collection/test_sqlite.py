@@ -13,7 +13,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from lingvis.collection.stores.contract import MovedError
@@ -160,6 +162,33 @@ def test_engines_change_only_by_a_rebuild(store: SqliteStore) -> None:
     assert isinstance(create_store(address, HEADER, engine="sqlite"), SqliteStore)
     assert sorted(path.suffix for path in store.folder.glob("items-*.*b")) == [".db"]
     assert moved.albums.counts() == {"Rome": 1}
+
+
+def test_a_filter_is_remembered_until_a_row_changes(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = ITEMS[0].embedding[None]
+
+    def found(size: int) -> set[str]:
+        return {hit.id for hit in store.search(query, k=COUNT + 9, where=Filter(max_size=size))[0]}
+
+    wanted = [{item.info.id for item in ITEMS if item.info.size <= 100 * size} for size in range(20)]
+    assert [found(100 * size) for size in (*range(20), *range(20))] == wanted * 2
+    assert len(store._state.passing._last[1]) == 8
+    parsed: list[int] = []
+    parse = np.fromstring
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        parsed.append(1)
+        return parse(*arguments, **named)
+
+    monkeypatch.setattr(np, "fromstring", counted)
+    assert found(1900) == wanted[19] and not parsed
+    with store.writing():
+        store.delete([ITEMS[3].info.id])
+        store.upsert([make_item(COUNT)])
+    assert found(1900) == wanted[19] - {ITEMS[3].info.id} and len(parsed) == 1
+    assert found(100 * COUNT) == {make_item(n).info.id for n in range(COUNT + 1) if n != 3}
 
 
 def test_threads_read_while_one_writes(store: SqliteStore) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lingvis.collection.writer.scan import CAPTION_LINK, is_gone, scan_folders
+from lingvis.collection.writer.found import ScannedFile
+from lingvis.collection.writer.scan import CAPTION_LINK, FolderScan, is_gone, scan_folders
 from lingvis.errors import UserError
 
 
@@ -18,6 +19,12 @@ def touch(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"12345")
     return str(path)
+
+
+def by_path(found: FolderScan) -> dict[str, ScannedFile]:
+    files = list(found)
+    assert len({file.path for file in files}) == len(files)
+    return {file.path: file for file in files}
 
 
 def test_pictures_at_any_depth_come_once_with_their_notes(tmp_path: Path) -> None:
@@ -31,11 +38,11 @@ def test_pictures_at_any_depth_come_once_with_their_notes(tmp_path: Path) -> Non
     (tmp_path / "b" / "gone.jpg").symlink_to(tmp_path / "nothing.jpg")
     (tmp_path / "via").symlink_to(tmp_path / "b")
     found = scan_folders([tmp_path / "via", tmp_path, tmp_path / "b" / ".." / "b"])
-    assert sorted(found.files) == sorted(expected)
-    file = found.files[str(tmp_path / "a.jpg")]
+    assert sorted(by_path(found)) == sorted(expected)
+    file = by_path(found)[str(tmp_path / "a.jpg")]
     assert (file.size, file.mtime_ns) == (5, os.stat(tmp_path / "a.jpg").st_mtime_ns)
     assert [Path(note).name for note in file.captions] == ["a.de.txt", "a.txt"]
-    assert not found.files[str(tmp_path / "b" / "c.PNG")].captions
+    assert not by_path(found)[str(tmp_path / "b" / "c.PNG")].captions
     assert found.unreadable == {str(tmp_path / "b" / "gone.jpg"): "No such file or directory"}
     assert found.covers(str(tmp_path / "nothing.jpg"))
 
@@ -78,7 +85,7 @@ def test_files_that_do_not_answer_are_told_and_not_taken_for_gone(
     for name in look:
         monkeypatch.setattr(os, name, stale(name))
     found = scan_folders([tmp_path])
-    assert list(found.files) == [good]
+    assert list(by_path(found)) == [good]
     assert found.unreadable == {bad: "Stale file handle"}
     assert not found.covers(bad) and not is_gone(bad)
 
@@ -122,7 +129,7 @@ def test_only_regular_files_are_pictures(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.chdir(tmp_path)  # the path of a socket has to be short
         listening.bind("socket.jpg")
         found = scan_folders([tmp_path], follow_links=True)
-    assert list(found.files) == [good]
+    assert list(by_path(found)) == [good]
     assert found.unreadable == {
         str(tmp_path / "loop.jpg"): "Too many levels of symbolic links",
         str(tmp_path / "round"): "Too many levels of symbolic links",
@@ -150,7 +157,7 @@ def test_links_out_of_the_folders_are_followed_only_on_demand(tmp_path: Path) ->
         (tmp_path / "photos" / name).symlink_to(target)
     (tmp_path / "given").symlink_to(tmp_path / "photos")  # a link that the user names is no surprise
     found = scan_folders([tmp_path / "given", tmp_path / "second"])
-    assert sorted(found.files) == [own, inside]
+    assert sorted(by_path(found)) == [own, inside]
     assert [Path(link).name for link in found.skipped_links] == [
         "above",
         "chain.jpg",
@@ -161,7 +168,7 @@ def test_links_out_of_the_folders_are_followed_only_on_demand(tmp_path: Path) ->
     ]
     assert not found.unreadable
     followed = scan_folders([tmp_path / "given"], follow_links=True)
-    assert {own, inside, secret, private} <= set(followed.files)
+    assert {own, inside, secret, private} <= set(by_path(followed))
     assert not followed.skipped_links
 
 
@@ -172,7 +179,7 @@ def test_captions_that_are_links_are_left_out_and_told(tmp_path: Path) -> None:
     (tmp_path / "other.txt").symlink_to(tmp_path / "words.txt")  # belongs to no picture
     for follow_links in (False, True):
         found = scan_folders([tmp_path], follow_links=follow_links)
-        assert found.files[picture].captions == (caption,)
+        assert by_path(found)[picture].captions == (caption,)
         assert found.unreadable == {str(tmp_path / "a.txt"): CAPTION_LINK}
 
 
@@ -181,7 +188,7 @@ def test_names_that_are_not_unicode_are_told(tmp_path: Path) -> None:
     with open(bad, "wb"):
         pass
     found = scan_folders([tmp_path])
-    assert not found.files
+    assert not by_path(found)
     assert list(found.unreadable.values()) == ["its name is not valid UTF-8"]
     next(iter(found.unreadable)).encode()
 

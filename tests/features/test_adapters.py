@@ -45,7 +45,7 @@ def prepared(backbone: Backbone, file: Path) -> torch.Tensor:
 
     run(
         look,
-        decode(file, [], backbone.preprocessing, crops=False).pixels,
+        torch.from_numpy(decode(file, [], backbone.preprocessing, crops=False).pixels),
         backbone.preprocessing,
         torch.device("cpu"),
     )

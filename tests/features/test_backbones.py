@@ -52,7 +52,7 @@ def test_whole_path_recognises_a_drawn_object(
     pixels = decode(tmp_path / "drawn.png", [], lite0.preprocessing, crops=False).pixels
     classifier = build("efficientnet-lite0", pretrained=True)._fc
     with torch.inference_mode():
-        logits = classifier(run(lite0.pooled, pixels, lite0.preprocessing, lite0.device))[0]
+        logits = classifier(run(lite0.pooled, torch.from_numpy(pixels), lite0.preprocessing, lite0.device))[0]
     assert int((logits > logits[label]).sum()) < 5
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lingvis.new_language.run import _temperature
+from lingvis.new_language.run import objective_temperature
 
 
 def term(**objective: Any) -> dict[str, Any]:
@@ -24,5 +24,5 @@ def term(**objective: Any) -> dict[str, Any]:
         ({}, 0.05),
     ],
 )
-def test_the_temperature_is_found_or_usual(recipe: dict[str, Any], expected: float) -> None:
-    assert _temperature(recipe) == expected
+def test_theobjective_temperature_is_found_or_usual(recipe: dict[str, Any], expected: float) -> None:
+    assert objective_temperature(recipe) == expected

@@ -22,7 +22,7 @@ from lingvis.collection.binding import describe
 from lingvis.collection.stores.folder.header import is_collection
 from lingvis.collection.stores.records import Item
 from lingvis.collection.stores.sqlite.store import SqliteStore
-from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.workers import EncodedPicture
 from lingvis.errors import UserError
 from lingvis.model.embedder import Embedder
@@ -111,6 +111,7 @@ def test_a_killed_worker_and_a_lost_node_lose_and_double_nothing(
             nodes.remove_node(second, allow_graceful=False)
 
     monkeypatch.setattr(SqliteStore, "upsert", upsert)
+    monkeypatch.setattr("lingvis.collection.writer.fill.STORED_ROWS", 2)
     collection = tmp_path / "photos.lv"
     report = index_folders(
         collection,

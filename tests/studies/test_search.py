@@ -40,6 +40,8 @@ def place() -> Iterator[Path]:
 # The server of Milvus takes 10 s to start; its store is tested with that of the other stores.
 @pytest.mark.parametrize("name", [name for name in ENGINES.names() if not name.startswith("milvus")])
 def test_an_engine_finds_the_best_rows_in_a_later_process(name: str, place: Path) -> None:
+    if name.startswith("faiss"):
+        pytest.importorskip("faiss")
     made = Clustered(ROWS, DIM)
     vectors = np.concatenate(list(made.chunks()))
     engine = ENGINES.get(name)(place, DIM)
@@ -94,7 +96,7 @@ def test_records_are_complete_and_finished_engines_are_kept(tmp_path: Path) -> N
     both = run_search_study(out, sizes=[ROWS], engines=["numpy", "usearch"], dim=DIM, work=work)
     assert [record["engine"] for record in both] == ["numpy", "usearch"]
     assert both[0]["add_seconds"] == 123.0
-    assert both[1]["recall_at_10"] > 0.95
+    assert both[1]["recall_at_10"] > 0.95 and both[1]["of_numpy"]["single_ms"] > 0
     rows = engine_rows(both)
     assert [row[:2] for row in rows] == [["numpy", "123.0"], ["usearch", rows[1][1]]]
     assert {len(row) for row in rows} == {len(COLUMNS)}
@@ -128,7 +130,9 @@ def test_an_engine_that_cannot_run_is_left_out_and_a_kill_does_not_stop_the_othe
 
 
 def test_wrong_input_is_reported_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="unknown engine 'x'; choose one of: lance, lance-exact, milvus"):
+    with pytest.raises(
+        UserError, match="unknown engine 'x'; choose one of: faiss, faiss-exact, lance, lance-exact, milvus"
+    ):
         run_search_study(tmp_path / "out", engines=["numpy", "x"])
     with pytest.raises(UserError, match="99 vectors of 8 values are too few; use at least 100"):
         run_search_study(tmp_path / "out", sizes=[1000, 99], dim=8)
@@ -144,15 +148,14 @@ def test_percentiles() -> None:
 
 def test_typed_queries_are_answered_and_kept(tmp_path: Path) -> None:
     record = run_typed_study(tmp_path, pictures=500, work=tmp_path)
-    assert (record["sentences"], record["results"], record["languages"]) == (200, 2000, 10)
-    assert record["model"] == "untrained, recipe lingvis_frozen"
-    assert record["text_parameters"] > 6_000_000
+    assert record["sentences"] > 100 and record["results"] == 10 * record["sentences"]
+    assert record["model"] == "lingvis-base"
     assert 0 < record["ms"]["p50"] <= record["ms"]["p95"]
     assert 0 < record["of_these_to_encode_ms"]["p50"] <= record["of_these_to_encode_ms"]["p95"]
     assert find(tmp_path / RUNS, "typed") == record
     append(tmp_path / RUNS, record | {"ms": {"p50": 1.0, "p95": 2.0}})
     again = run_typed_study(tmp_path, pictures=500, work=tmp_path)
-    assert "on 500 pictures: p50 1.0 ms, p95 2.0 ms over 200 sentences" in typed_line(again)
+    assert "on 500 pictures: p50 1.0 ms, p95 2.0 ms over" in typed_line(again)
 
 
 def test_the_command_prints_tables_or_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

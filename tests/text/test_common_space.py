@@ -37,7 +37,7 @@ def dataset(tmp_path: Path) -> Path:
     rows = []
     for picture in range(120):
         chosen = generator.choice(WORDS, 3, replace=False)
-        captions = {
+        captions: dict[str, tuple[str, ...]] = {
             lang: (" ".join(f"{lang}{MEANINGS[word]}" for word in chosen),) for lang in ("en", "de", "fr")
         }
         (tmp_path / "images" / f"{picture}.png").touch()
@@ -91,6 +91,13 @@ def test_too_few_translations_name_the_language(dataset: Path) -> None:
     write_rows(dataset / "captions.jsonl", [*rows[:3], *few])
     with pytest.raises(UserError, match=r"language fr: .*, or leave the language out of the word vectors"):
         align_vectors(dataset)
+
+
+def test_missing_vectors_name_the_command_that_makes_them(dataset: Path) -> None:
+    with pytest.raises(UserError, match=r"make some with: lingvis vectors align .* --source captions$"):
+        WordVectors.open(dataset / VECTORS / "aligned")
+    with pytest.raises(UserError, match=r"lingvis vectors train .* && lingvis vectors align "):
+        WordVectors.open(dataset / "none" / VECTORS / "aligned")
 
 
 def test_the_command_prints_what_it_rotated(dataset: Path) -> None:

@@ -179,7 +179,7 @@ def test_tokens_start_as_the_mean_of_their_words() -> None:
     starts = []
     for token in range(12):
         words = [vectors[word] for word in range(5, 15) if token_of[word] == token]
-        starts.append(sum(words) if words else part.rows[token].detach())
+        starts.append(torch.stack(words).sum(dim=0) if words else part.rows[token].detach())
     wanted = torch.stack([start / start.norm() for start in starts])
     # A rotation keeps all cosines; the length gives components the usual size.
     torch.testing.assert_close(part.tokens.detach().norm(dim=1), torch.full((12,), 0.1 * 6**0.5))

@@ -18,8 +18,9 @@ OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "CUDA out of memo
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `lingvis` command and of `python -m lingvis`."""
     from lingvis.cli.app import app
+    from lingvis.cli.minus import with_minus_words
 
-    run(app, arguments)
+    run(app, with_minus_words(app, sys.argv[1:] if arguments is None else arguments))
 
 
 def run(app: App, arguments: Sequence[str] | None) -> None:

@@ -81,7 +81,7 @@ class Collection:
             self.address, find_model(model) if model is not None else None, device, self._stored_header
         )
         self._encoder = QueryEncoder(self._model)
-        self._confidence = HitConfidence(self._moments)
+        self._confidence = HitConfidence(lambda: self.store)
 
     @classmethod
     def open(
@@ -290,7 +290,7 @@ class Collection:
         if reranker is None:
             hits = find(k, offset)
             if image is None and like is None and not query.without and not captions:
-                hits = self._with_confidence(hits, query)
+                hits = self._with_confidence(hits, query, vectors.together)
         else:
 
             def embeddings(ids: Sequence[str]) -> dict[str, Floats]:
@@ -386,11 +386,6 @@ class Collection:
     def _stored_header(self) -> Header:
         return self.store.header
 
-    def _moments(self) -> int:
-        """Return the number of pictures and moments of videos."""
-        with self._checked():
-            return self.store.count()
-
     def _once(self, where: Filter) -> Filter:
         return replace(self.albums.resolved(where), once=True)
 
@@ -415,12 +410,14 @@ class Collection:
                 seen=None if without is None else self.store.info(without),
             )
 
-    def _with_confidence(self, hits: list[Hit], query: Query) -> list[Hit]:
+    def _with_confidence(self, hits: list[Hit], query: Query, vector: Floats) -> list[Hit]:
         calibration = self._model.calibration
         reports = (
             self.report(query.texts, lang=query.lang, prefer=query.prefer) if calibration is not None else []
         )
-        return self._confidence(hits, calibration, understood=all(report.understood for report in reports))
+        understood = all(report.understood for report in reports)
+        with self._checked():
+            return self._confidence(hits, calibration, vector, understood=understood)
 
     def _having(self, hashes: Sequence[str]) -> list[PictureInfo]:
         with self._checked():

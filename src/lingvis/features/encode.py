@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,20 +23,19 @@ from lingvis.data.video.formats import ALL_SUFFIXES
 from lingvis.data.video.sampling import BY_SCENE, Sampling
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Backbone, BackboneInput
-from lingvis.features.decoding.content import Decode, DecodeRequest, ViewRequest, decode_content, decode_file
-from lingvis.features.decoding.video import (
-    DecodeVideo,
-    VideoRequest,
-    decode_video_content,
-    decode_video_file,
-)
+from lingvis.features.decoding.content import DecodeRequest, PictureContent, ViewRequest
+from lingvis.features.decoding.files import Decoders, Here
+from lingvis.features.decoding.video import VideoRequest, decode_video_file
 from lingvis.features.kinds import POOLED, check_kind
 from lingvis.features.pictures import BrokenPicture, DecodedPicture
-from lingvis.features.prefetch import prefetch
+from lingvis.features.prefetch import prefetch_groups
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.regions import coverage
+from lingvis.files import open_regular
+from lingvis.hardware import core_count
 
 VIDEO_VIEWS = 8  # views of a batch per video that is decoded ahead
+GROUP = 16  # pictures that are decoded together; fewer if a batch would not occupy all threads
 HALF_MAX = float(torch.finfo(torch.float16).max)
 
 
@@ -94,46 +95,82 @@ class PictureEncoder:
         *,
         batch_size: int,
         threads: int | None = None,
-        decode: Decode = decode_content,
-        decode_video: DecodeVideo = decode_video_content,
+        decoders: Decoders | None = None,
     ) -> Iterator[list[FeatureSet | BrokenPicture]]:
         """The vectors of the pictures in order, `batch_size` at a time; the error for a picture that cannot be read.
 
-        decode, decode_video: in this process by default; those of `DecoderPool` for files of strangers. A batch of videos
-        is smaller, since each has many frames.
+        decoders: in this process by default; a `DecoderPool` for files of strangers. A batch of videos is smaller, since
+        each has many frames.
         """
-        count = max(1, batch_size // VIDEO_VIEWS) if self.kind == "frames" else batch_size
-        read = partial(self._decode, decode, decode_video)
-        for batch in prefetch(read, files, batch_size=count, threads=threads):
-            results = [result for _, result in batch]
+        for results in self.decoded(files, batch_size=batch_size, threads=threads, decoders=decoders):
             readable = [result for result in results if isinstance(result, DecodedPicture)]
             encoded = iter(self.encode(readable, batch_size) if readable else [])
             yield [next(encoded) if isinstance(result, DecodedPicture) else result for result in results]
 
+    def decoded(
+        self,
+        files: Sequence[PictureFile],
+        *,
+        batch_size: int,
+        threads: int | None = None,
+        decoders: Decoders | None = None,
+    ) -> Iterator[list[DecodedPicture | BrokenPicture]]:
+        """The views of the pictures in order, before they are encoded, as `batches` decodes them.
+
+        A GPU encodes while the next pictures are decoded. On a CPU, decoding would stop one thread of the network, for which
+        all others wait: there the pictures of a batch are decoded on all cores, then encoded on all cores.
+        """
+        with_videos = self.kind == "frames"
+        threads = threads or core_count()
+        in_turns = not with_videos and self._uses_processor
+        groups = (
+            2 * threads if in_turns else threads
+        )  # of a batch; those of other batches fill the gaps of a GPU's
+        return prefetch_groups(
+            partial(self._decode, decoders or Here()),
+            files,
+            batch_size=max(1, batch_size // VIDEO_VIEWS) if with_videos else batch_size,
+            threads=threads,
+            group=1 if with_videos else min(GROUP, max(1, batch_size // groups)),
+            soon=_read_soon if in_turns else None,
+        )
+
+    @property
+    def _uses_processor(self) -> bool:
+        """Whether encoding takes the time of the cores that decode."""
+        encodes = isinstance(self.backbone, Backbone) and self.kind != "pixels"
+        return encodes and self.backbone.device.type == "cpu"  # type: ignore[union-attr]
+
     def _decode(
-        self, decode: Decode, decode_video: DecodeVideo, file: PictureFile
-    ) -> DecodedPicture | BrokenPicture:
-        boxes = file.boxes if self.kind == "region" else ()
-        request = DecodeRequest(views=ViewRequest(self.preprocessing, boxes, crops=self.regions == "crop"))
+        self, decoders: Decoders, files: Sequence[PictureFile]
+    ) -> list[DecodedPicture | BrokenPicture]:
+        pictures = [(file.path, self._request(file)) for file in files if not _is_video(file)]
+        contents = iter(decoders.decode_files(pictures))
+        return [
+            self._decode_video(decoders, file) if _is_video(file) else _views(next(contents))
+            for file in files
+        ]
+
+    def _decode_video(self, decoders: Decoders, file: PictureFile) -> DecodedPicture | BrokenPicture:
+        assert isinstance(file.path, Path)
+        if self.kind != "frames":
+            return BrokenPicture(f"it is a video, which has no features of kind {self.kind}; use kind frames")
+        request = VideoRequest(self._request(file), self.sampling)
         try:
-            if isinstance(file.path, Path) and file.path.suffix.lower() in ALL_SUFFIXES:
-                if self.kind != "frames":
-                    raise BrokenPicture(
-                        f"it is a video, which has no features of kind {self.kind}; use kind frames"
-                    )
-                return decode_video_file(file.path, VideoRequest(request, self.sampling), decode_video)
-            views = decode_file(file.path, request, decode).views
-            assert views is not None  # requested
-            return views
+            return decode_video_file(file.path, request, decoders.decode_video)
         except BrokenPicture as broken:
             return broken
+
+    def _request(self, file: PictureFile) -> DecodeRequest:
+        boxes = file.boxes if self.kind == "region" else ()
+        return DecodeRequest(views=ViewRequest(self.preprocessing, boxes, crops=self.regions == "crop"))
 
     @torch.inference_mode()
     def encode(self, pictures: Sequence[DecodedPicture], batch_size: int) -> list[FeatureSet]:
         """At least one decoded picture -> the vectors of each; the backbone processes `batch_size` views at a time."""
         if isinstance(self.backbone, BackboneInput) or self.kind == "pixels":
             return [FeatureSet(picture.pixels.reshape(1, -1)) for picture in pictures]
-        pixels = np.concatenate([picture.pixels for picture in pictures])
+        pixels = _joined([picture.pixels for picture in pictures], self.backbone.device)
         # A picture may have many crops; the backbone still processes `batch_size` views at a time.
         chunks = [pixels[start : start + batch_size] for start in range(0, len(pixels), batch_size)]
         network = self.backbone.cells if self.uses_cells else self.backbone.pooled
@@ -155,6 +192,24 @@ class PictureEncoder:
             FeatureSet(rows[start:end], picture.boxes)
             for (start, end), picture in zip(pairwise(ends), pictures, strict=True)
         ]
+
+
+def _read_soon(file: PictureFile) -> None:
+    """Let the system read a file ahead, so that a slow disk works meanwhile; its errors come later."""
+    if isinstance(file.path, str | Path) and hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError), open_regular(file.path) as opened:
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
+
+
+def _is_video(file: PictureFile) -> bool:
+    return isinstance(file.path, Path) and file.path.suffix.lower() in ALL_SUFFIXES
+
+
+def _views(content: PictureContent | BrokenPicture) -> DecodedPicture | BrokenPicture:
+    if isinstance(content, BrokenPicture):
+        return content
+    assert content.views is not None  # requested
+    return content.views
 
 
 def _by_picture(outputs: Tensor, pictures: Sequence[DecodedPicture]) -> list[FeatureSet]:
@@ -213,14 +268,14 @@ def _check_boxes(boxes_of: Sequence[Sequence[Box]], pictures: int) -> None:
 @torch.inference_mode()
 def run(
     network: Callable[[Tensor], Tensor],
-    pixels: NDArray[np.uint8],
+    pixels: Tensor,
     preprocessing: Preprocessing,
     device: torch.device,
 ) -> Tensor:
     """uint8 [batch, size, size, 3] -> the network's output in float32 on the device."""
     std = torch.tensor(preprocessing.std, device=device)
     shift = torch.tensor(preprocessing.mean, device=device) / std
-    inputs = torch.from_numpy(pixels).to(device).float()
+    inputs = pixels.to(device, non_blocking=True).float()
     # Scaling whole rows of pixels is several times faster than scaling three values at a time.
     inputs.flatten(2).mul_((1 / (255 * std)).repeat(inputs.shape[2])).sub_(shift.repeat(inputs.shape[2]))
     # Rows of RGB triples are already in channels-last layout, the faster one for convolutions.
@@ -230,6 +285,14 @@ def run(
     if device.type == "cuda" and not torch.isfinite(outputs).all():
         outputs = network(inputs)  # some transformers exceed the range of half precision
     return outputs.float()
+
+
+def _joined(pixels: Sequence[NDArray[np.uint8]], device: torch.device) -> Tensor:
+    """Join arrays [views, size, size, 3]; in page-locked memory for a GPU, which copies it without waiting."""
+    shape = (sum(map(len, pixels)), *pixels[0].shape[1:])
+    joined = torch.empty(shape, dtype=torch.uint8, pin_memory=device.type == "cuda")
+    np.concatenate(pixels, out=joined.numpy())
+    return joined
 
 
 def _pool(cells: Tensor, picture: DecodedPicture) -> Tensor:

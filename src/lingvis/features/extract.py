@@ -23,9 +23,11 @@ from lingvis.features.names import store_name
 from lingvis.features.partial import PartialStore, one_extraction
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.preprocessing import Preprocessing
+from lingvis.features.recorder import Recorder
 from lingvis.features.store import FeatureStore
 from lingvis.progress import ProgressBar
 
+BATCH, GPU_BATCH = 32, 128
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -60,8 +62,7 @@ class LocalEncoder:
             files,
             batch_size=batch_size,
             threads=self._threads,
-            decode=self._decoders.decode,
-            decode_video=self._decoders.decode_video,
+            decoders=self._decoders,
         )
 
 
@@ -74,7 +75,7 @@ def extract(
     detections: str | None = None,
     every: float | None = None,
     skip_broken: bool = False,
-    batch_size: int = 32,
+    batch_size: int | None = None,
     device: str | None = None,
     name: str | None = None,
     spread: Callable[[PictureEncoder], FeatureEncoder] | None = None,
@@ -88,7 +89,8 @@ def extract(
     detections: for kind region, the detections to use instead of the regions of the rows.
     every: for kind frames, the seconds between two frames; by default a frame per scene is taken.
     skip_broken: list pictures that cannot be read in the manifest and leave them out, instead of raising.
-    batch_size: pictures that pass the backbone together. device: cpu or cuda; a GPU is used when there is one.
+    batch_size: pictures that pass the backbone together, by default 32 on a CPU and 128 on a GPU.
+    device: cpu or cuda; a GPU is used when there is one.
     name: BACKBONE-KIND by default. spread: returns an encoder that does the same work elsewhere, as on a cluster.
 
     A complete store that still matches the dataset is returned at once; an interrupted extraction is resumed.
@@ -98,7 +100,7 @@ def extract(
         raise UserError(
             f"{dataset.path} has no images/ folder, only stored features; extraction needs the pictures"
         )
-    if batch_size < 1:
+    if batch_size is not None and batch_size < 1:
         raise UserError(f"batch_size must be at least 1, got {batch_size}")
     checked_kind, region_mode = check_kind(kind, regions)
     if kind == "region":
@@ -137,7 +139,7 @@ def extract(
                 target,
                 origin,
                 skip_broken=skip_broken,
-                batch_size=batch_size,
+                batch_size=batch_size or (GPU_BATCH if network.device.type == "cuda" else BATCH),
             )
     return FeatureStore.open(target)
 
@@ -152,16 +154,21 @@ def _fill(
     batch_size: int,
 ) -> None:
     """Encode the pictures that are not stored yet and finish the store."""
-    partial = PartialStore(target, origin=origin, preprocessing=encoder.preprocessing, dim=encoder.dim)
     names = [row.image for row in dataset.rows]
     files = [
         PictureFile(dataset.images_dir / row.image, [r.box for r in row.regions]) for row in dataset.rows
     ]
+    partial = PartialStore(
+        target, origin=origin, preprocessing=encoder.preprocessing, dim=encoder.dim, pictures=len(names)
+    )
     try:
-        with ProgressBar(f"features {target.name}", len(names), done=partial.done) as bar:
-            for batch in encoder.batches(files[partial.done :], batch_size=batch_size):
-                start = partial.done
-                results = zip(names[start : start + len(batch)], batch, strict=True)
+        done = partial.done
+        with (
+            ProgressBar(f"features {target.name}", len(names), done=done) as bar,
+            Recorder(partial) as recorder,
+        ):
+            for batch in encoder.batches(files[done:], batch_size=batch_size):
+                results = zip(names[done : done + len(batch)], batch, strict=True)
                 broken = [
                     PictureProblem(image=name, reason=str(result))
                     for name, result in results
@@ -169,7 +176,8 @@ def _fill(
                 ]
                 if broken and not skip_broken:
                     raise _broken_error(dataset, broken[0])
-                partial.record([result for result in batch if isinstance(result, FeatureSet)], broken)
+                recorder.record([result for result in batch if isinstance(result, FeatureSet)], broken)
+                done += len(batch)
                 bar.advance(len(batch))
         skipped = {problem.image for problem in partial.broken}
         if len(skipped) == len(names):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -104,13 +104,18 @@ def seal(
     origin: FeatureOrigin,
     preprocessing: Preprocessing | None = None,
     broken: Sequence[PictureProblem] = (),
+    checksums: Mapping[str, str] | None = None,
 ) -> None:
-    """Turn a folder with finished values (and boxes) into a store; the manifest is written last."""
+    """Turn a folder with finished values (and boxes) into a store; the manifest is written last.
+
+    checksums: of the files of which they are known.
+    """
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
     np.save(folder / OFFSETS, offsets)
     sync(folder / OFFSETS)
     write_json(folder / NAMES, list(names))
     files = [name for name in (VALUES, OFFSETS, BOXES, SECONDS, NAMES) if (folder / name).is_file()]
+    known = checksums or {}
     manifest = FeatureManifest(
         format=1,
         lingvis=lingvis.__version__,
@@ -120,6 +125,6 @@ def seal(
         pictures=len(names),
         vectors=int(offsets[-1]),
         broken=tuple(broken),
-        checksums={name: checksum(folder / name) for name in files},
+        checksums={name: known.get(name) or checksum(folder / name) for name in files},
     )
     write_json(folder / MANIFEST, manifest.model_dump(mode="json"))

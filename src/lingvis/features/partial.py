@@ -47,12 +47,14 @@ class PartialStore:
 
     Values and boxes only grow. The first line of progress.jsonl describes the store; each further line records one
     batch: the number of vectors of each picture, the broken pictures, and a checksum of the bytes written for it.
-    On resume, a line whose bytes did not reach the disk is dropped together with everything after it.
+    On resume, a line whose bytes did not reach the disk is dropped together with everything after it. pictures: how many
+    there will be.
     """
 
     def __init__(
-        self, target: Path, *, origin: FeatureOrigin, preprocessing: Preprocessing, dim: int
+        self, target: Path, *, origin: FeatureOrigin, preprocessing: Preprocessing, dim: int, pictures: int
     ) -> None:
+        self._pictures = pictures
         self.target, self.origin, self.preprocessing, self.dim = target, origin, preprocessing, dim
         self.folder = target.parent / f".{target.name}.partial"
         self.done = 0
@@ -68,6 +70,7 @@ class PartialStore:
         for stray in self.folder.iterdir():  # left over by a kill while the store was sealed
             if stray.name not in (PROGRESS, *widths):
                 stray.unlink()
+        self._names = list(widths)
         self._files = [VectorFile(self.folder / name, *shape) for name, shape in widths.items()]
         kept = [line for line in batches if self._replay(line)]
         for file in self._files:
@@ -113,6 +116,9 @@ class PartialStore:
                 if beside is not None
             ],
         ]
+        if encoded and not self.sizes:  # most kinds have as many vectors of every picture
+            for file in self._files:
+                file.expect(len(encoded[0].values) * self._pictures)
         crc = 0
         for file, blocks in zip(self._files, columns, strict=False):
             for block in blocks:
@@ -141,6 +147,11 @@ class PartialStore:
             origin=self.origin,
             preprocessing=self.preprocessing,
             broken=self.broken,
+            checksums={
+                name: file.checksum
+                for name, file in zip(self._names, self._files, strict=True)
+                if file.checksum is not None
+            },
         )
         replace_folder(self.folder, self.target)
         (self.target / PROGRESS).unlink()

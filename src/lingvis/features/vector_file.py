@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+SYNCED_BYTES = 2**26  # a disk writes while the next rows are made, not at the end
 
 
 class VectorFile:
@@ -30,6 +34,23 @@ class VectorFile:
             self._file.seek(0)
             self._file.write(self._header_for(0))
         self.truncate(self.rows)
+        self._expected = 0
+        self._sha256 = hashlib.sha256()
+        self._syncer = ThreadPoolExecutor(1, thread_name_prefix="sync")
+        self._syncing: Future[None] = Future()
+        self._syncing.set_result(None)
+        self._unsynced = 0
+
+    def expect(self, rows: int) -> None:
+        """Compute the checksum while rows are written, which is right if there are `rows` at the end."""
+        if not self.rows:
+            self._expected = rows
+            self._sha256 = hashlib.sha256(self._header_for(rows))
+
+    @property
+    def checksum(self) -> str | None:
+        """SHA-256 of the finished file, None if it was not computed."""
+        return self._sha256.hexdigest() if self.rows and self.rows == self._expected else None
 
     @property
     def row_bytes(self) -> int:
@@ -43,6 +64,13 @@ class VectorFile:
             raise ValueError(f"expected rows of {self.width} values, got shape {list(block.shape)}")
         self._file.write(block.data)
         self.rows += len(block)
+        if self._expected:
+            self._sha256.update(block.data)
+        self._unsynced += block.nbytes
+        if self._unsynced >= SYNCED_BYTES and self._syncing.done():
+            self._syncing.result()  # raises its error
+            self._unsynced = 0
+            self._syncing = self._syncer.submit(os.fsync, self._file.fileno())
         return block.data
 
     def read(self, start: int, stop: int) -> bytes:
@@ -64,14 +92,16 @@ class VectorFile:
 
     def finish(self) -> None:
         """Write the final header and close the file."""
+        self._syncing.result()
         self._file.seek(0)
         self._file.write(self._header_for(self.rows))
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._file.close()
+        self.close()
 
     def close(self) -> None:
         """Close the file without its final header; it can be opened again."""
+        self._syncer.shutdown()
         self._file.close()
 
     def _header_for(self, rows: int) -> bytes:

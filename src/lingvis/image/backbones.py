@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from lingvis.bounds import Count, Share
 from lingvis.errors import UserError
 from lingvis.features.backbones import Backbone, TrainableBackbone, load_trainable
-from lingvis.recipes.rules import RecipePart
+from lingvis.recipes.rules import RecipePart, chunk_problems
 from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
 from lingvis.types import Tokens
@@ -137,6 +137,8 @@ class TrainedBackbone(ImageBackbone):
                 "image.backbone.chunk splits batches, but image.backbone.norms = running needs whole ones; set chunk = 0 "
                 "or norms = frozen"
             )
+        if options.get("norms") == "running":
+            yield from chunk_problems(recipe, "image.backbone.norms = running needs")
 
     def train(self, mode: bool = True) -> TrainedBackbone:
         """Set the training mode; frozen batch norms always keep their statistics."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 
 from torch import nn
@@ -10,7 +11,8 @@ from torch import nn
 from lingvis.bounds import Count, Share
 from lingvis.layers.normalization import MaskedBatchNorm
 from lingvis.layers.projection import xavier_linear
-from lingvis.recipes.rules import RecipePart
+from lingvis.recipes.rules import RecipePart, chunk_problems
+from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 
@@ -67,6 +69,11 @@ class ResidualMLP(ImageEncoder):
     dropout: of the stored values.
     """
 
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """The batch norm needs whole batches."""
+        yield from chunk_problems(recipe, "the batch norm of image.encoder residual_mlp needs")
+
     def __init__(self, *, input_dim: Count, dim: Count, hidden: Count, dropout: Share = 0.0) -> None:
         super().__init__()
         self.dim = dim
@@ -85,6 +92,11 @@ class ResidualMLP(ImageEncoder):
 @IMAGE_ENCODERS.register("mlp", "two layers with batch norm, ReLU and dropout between (EmbN, MULE, SMALR)")
 class MLP(ImageEncoder):
     """FC hidden -> BN -> ReLU -> dropout -> FC dim: [B, L, input_dim] -> [B, L, dim]. Wang et al. 2018."""
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """The batch norm needs whole batches."""
+        yield from chunk_problems(recipe, "the batch norm of image.encoder mlp needs")
 
     def __init__(self, *, input_dim: Count, dim: Count, hidden: Count, dropout: Share) -> None:
         super().__init__()

@@ -5,22 +5,29 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from lingvis.processes.exchange import added_up
+
 
 class MaskedBatchNorm(nn.BatchNorm1d):
     """Batch norm of [..., D] whose statistics come from the valid vectors of mask [...] only.
 
     It uses weighted sums instead of indexing by the mask, so that a GPU never waits for the number of valid vectors.
-    Sums have the number type of the running statistics: float32 also for values in bfloat16.
+    Sums have the number type of the running statistics: float32 also for values in bfloat16. Of several processes, each
+    has the vectors of its part of a batch, and the sums are those of the whole batch; whole: each has all vectors.
     """
+
+    def __init__(self, dim: int, *, whole: bool = False) -> None:
+        super().__init__(dim)
+        self._sum = _sum if whole else _sum_of_all
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]
         assert self.running_mean is not None and self.running_var is not None
         if self.training:
             exact = values.to(self.running_mean.dtype)
             valid = mask.unsqueeze(-1).to(exact.dtype)
-            count = valid.sum().clamp(min=1)
-            mean = (exact * valid).flatten(0, -2).sum(0) / count
-            var = ((exact - mean).square() * valid).flatten(0, -2).sum(0) / count
+            count = self._sum(valid).clamp(min=1)
+            mean = self._sum(exact * valid) / count
+            var = self._sum((exact - mean).square() * valid) / count
             with torch.no_grad():
                 momentum = self.momentum if self.momentum is not None else 0.1
                 self.running_mean.lerp_(mean, momentum)
@@ -29,3 +36,13 @@ class MaskedBatchNorm(nn.BatchNorm1d):
             mean, var = self.running_mean, self.running_var
         scale = self.weight * torch.rsqrt(var + self.eps)
         return values * scale + (self.bias - mean * scale)
+
+
+def _sum(values: Tensor) -> Tensor:
+    """[..., D] -> [D]."""
+    return values.flatten(0, -2).sum(0)
+
+
+def _sum_of_all(values: Tensor) -> Tensor:
+    """The same over all processes."""
+    return added_up(_sum(values))

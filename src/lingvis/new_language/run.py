@@ -75,7 +75,7 @@ def add_language(
     before = _mean([measure.zero_shot(embedder) for measure in measures])
     existing = ExistingEmbeddings(embedder, stored, opened)
     resources = LexicalResources(vectors=_path(vectors), dictionary=_path(dictionary), pivot=pivot)
-    plan = TeachingPlan(seed=seed, temperature=_temperature(config.recipe))
+    plan = TeachingPlan(seed=seed, temperature=objective_temperature(config.recipe))
     if data.folds:
         outcomes = cross_validate(
             embedder, config.model, data, image_emb, measures, resources=resources, plan=plan, routes=routes
@@ -229,7 +229,7 @@ def _mean(scores: Sequence[float | None]) -> float | None:
     return statistics.mean(known) if len(known) == len(scores) else None
 
 
-def _temperature(recipe: Mapping[str, Any]) -> float:
+def objective_temperature(recipe: Mapping[str, Any]) -> float:
     """The temperature of the model's objective if it is fixed; otherwise 0.05.
 
     recipe: as stored in the model folder; earlier versions had one objective outside the terms.

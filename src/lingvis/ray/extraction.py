@@ -77,13 +77,7 @@ class BackboneLoader:
         decoders = DecoderPool()
 
         def work(files: list[PictureFile], batch_size: int) -> WorkerReply[Any]:
-            batches = encoder.batches(
-                files,
-                batch_size=batch_size,
-                threads=threads,
-                decode=decoders.decode,
-                decode_video=decoders.decode_video,
-            )
+            batches = encoder.batches(files, batch_size=batch_size, threads=threads, decoders=decoders)
             return reply([str(file.path) for file in files], list(chain(*batches)))
 
         return work

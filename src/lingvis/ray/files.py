@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, tee
 from typing import Any, Generic, TypeVar
 
 from lingvis.errors import UserError
@@ -34,12 +35,13 @@ def reply(paths: Sequence[str], results: list[R]) -> WorkerReply[R]:
 
 
 def each_batch(
-    pool: WorkerPool[list[F]], files: Sequence[F], *common: Any, batch_size: int, path: Callable[[F], str]
+    pool: WorkerPool[list[F]], files: Iterable[F], *common: Any, batch_size: int, path: Callable[[F], str]
 ) -> Iterator[tuple[list[F], list[Any]]]:
     """Yield files and their outcomes, batch by batch in order."""
-    batches = [list(files[start : start + batch_size]) for start in range(0, len(files), batch_size)]
+    rest = iter(files)
+    tasks, batches = tee(iter(lambda: list(islice(rest, batch_size)), []))  # tasks are some batches ahead
     try:
-        for batch, reply in zip(batches, pool.map(batches, *common), strict=True):
+        for reply, batch in zip(pool.map(tasks, *common), batches, strict=True):
             for path_there in reply.unreadable:
                 if os.access(path_there, os.R_OK):
                     raise UserError(

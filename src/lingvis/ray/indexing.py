@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 from lingvis.collection.stores.records import Header
-from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.workers import LocalWorkers, Outcome
 from lingvis.errors import UserError
 from lingvis.pretrained import from_reference
@@ -25,10 +25,10 @@ class ClusterWorkers:
         self._pool: WorkerPool[list[ScannedFile]] = WorkerPool(cluster, ModelLoader(header), device=device)
 
     def batches(
-        self, files: Sequence[ScannedFile], *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, in order."""
-        if not files:
+        if not len(files):
             return
         done = each_batch(
             self._pool, files, HashSet(seen), batch_size=batch_size, path=lambda file: file.path

@@ -14,3 +14,12 @@ class RecipePart:
     def problems(cls, recipe: Recipe) -> Iterator[str]:
         """Yield one sentence per requirement of this part that the rest of the recipe does not meet."""
         yield from ()
+
+
+def chunk_problems(recipe: Recipe, reason: str) -> Iterator[str]:
+    """The problem of a part that cannot encode a batch in chunks; reason: what needs the whole batch."""
+    if recipe.training.chunk:
+        yield (
+            f"training.chunk is {recipe.training.chunk}, but {reason} the whole batch at once; set training.chunk = 0, or "
+            "choose another part"
+        )

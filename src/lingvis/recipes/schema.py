@@ -172,6 +172,9 @@ class TrainingSection(_Section):
     """Decay per step of the moving average of the weights, which is validated and kept; 0 = the weights themselves."""
     selection_epochs: Annotated[int, Field(gt=0)] = 1
     """Number of last epochs whose mean validation selects the epoch to keep; 1 = the validation of each epoch alone."""
+    chunk: Annotated[int, Field(ge=0)] = 0
+    """Most sentences and pictures to encode at once, for batches that do not fit into memory; 0 = the whole batch. Each
+    chunk is encoded twice; the loss and the gradients are those of the whole batch."""
     clip: Annotated[float, Field(ge=0)]
     """Largest norm of the gradient; 0 = no limit."""
     precision: Literal["auto", "float32", "tf32", "bfloat16"]

@@ -10,11 +10,14 @@ from pydantic import Field
 
 from lingvis.files import write_json
 from lingvis.model.folder import CALIBRATION, report_damage
+from lingvis.relevance.spread import ScoreSpread
 from lingvis.strict import StrictModel
 from lingvis.untrusted import read_json
 
 Confidence = Literal["strong", "likely", "weak"]
-STRONG, LIKELY = 0.9, 2 / 3  # the least probability
+# The least probability. More of all hits that are called so are right, since most of them lie above it.
+STRONG, LIKELY = 0.85, 0.4
+FIRST_STRONG, FIRST_LIKELY = 0.9, 2 / 3  # of format 1, which was fitted to easier hits
 # Smaller collections were not measured. A collection of a million pictures holds more that deceive, and also more that
 # are right: beyond the second number both are taken to grow alike.
 FEWEST_PICTURES, MOST_PICTURES = 50, 10_000
@@ -34,14 +37,18 @@ class CalibrationSource(StrictModel):
 class Calibration(StrictModel):
     """calibration.json of a model folder.
 
-    A hit with score s among n pictures is right with probability sigmoid(intercept + score * s + log_pictures * ln n),
-    where one half of all queries have a right picture in the collection.
+    A hit with score s, z standard deviations above the mean score of the query in the collection, is right among n
+    pictures with probability sigmoid(intercept + score * s + deviation * z + log_pictures * ln n), where one half of all
+    queries have a right picture. usual_mean, usual_deviation: of the scores of a query. Format 1 has no deviation.
     """
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 2
     intercept: float = Field(allow_inf_nan=False)
     score: float = Field(allow_inf_nan=False)
+    deviation: float = Field(default=0.0, allow_inf_nan=False)
     log_pictures: float = Field(allow_inf_nan=False)
+    usual_mean: float = Field(default=0.0, allow_inf_nan=False)
+    usual_deviation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     source: CalibrationSource
 
     @classmethod
@@ -57,13 +64,18 @@ class Calibration(StrictModel):
         """Write calibration.json into a model folder."""
         write_json(folder / CALIBRATION, self.model_dump(mode="json"))
 
-    def probability(self, score: float, pictures: int) -> float:
-        """The probability that a hit is right, in a collection of this number of pictures."""
+    def probability(self, score: float, pictures: int, spread: ScoreSpread) -> float:
+        """The probability that a hit is right, in a collection of this number of pictures.
+
+        spread: of the scores of the query with pictures of the collection.
+        """
         size = math.log(min(max(pictures, FEWEST_PICTURES), MOST_PICTURES))
-        logit = self.intercept + self.score * score + self.log_pictures * size
+        z = spread.deviations(score, usual_mean=self.usual_mean, usual_deviation=self.usual_deviation)
+        logit = self.intercept + self.score * score + self.deviation * z + self.log_pictures * size
         return 1 / (1 + math.exp(-min(max(logit, -50.0), 50.0)))
 
-    def confidence(self, score: float, pictures: int) -> Confidence:
+    def confidence(self, score: float, pictures: int, spread: ScoreSpread) -> Confidence:
         """The probability in a word."""
-        probability = self.probability(score, pictures)
-        return "strong" if probability >= STRONG else "likely" if probability >= LIKELY else "weak"
+        probability = self.probability(score, pictures, spread)
+        strong, likely = (STRONG, LIKELY) if self.format > 1 else (FIRST_STRONG, FIRST_LIKELY)
+        return "strong" if probability >= strong else "likely" if probability >= likely else "weak"

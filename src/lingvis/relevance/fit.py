@@ -1,9 +1,10 @@
-"""Fit a calibration: logistic regression of "the hit is right" on its score and on the size of the collection."""
+"""Fit a calibration: logistic regression of "the hit is right" on its score and on the collection."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,49 +15,68 @@ from lingvis.relevance.judgements import Trial
 
 Doubles = NDArray[np.float64]
 STEPS, RIDGE = 100, 1e-6
-FEWEST = 30  # judged hits of each group
+FEWEST = 30  # right hits, and wrong ones
 
 
 def fit_calibration(
-    trials: Iterable[Trial], *, model: str, dataset: str, split: str, pictures: int
+    trials: Sequence[Trial], *, model: str, dataset: str, split: str, pictures: int
 ) -> Calibration:
-    """Fit on the judged hits. Right and wrong hits of names and of sentences weigh a quarter each, where there are all."""
-    rows: list[tuple[float, float, float]] = []
-    groups: list[tuple[bool, str]] = []
-    for trial in trials:
-        for score, judged in zip(trial.scores, trial.judged, strict=True):
-            if judged is not None:
-                rows.append((1.0, score, math.log(trial.pictures)))
-                groups.append((judged, trial.query.kind))
-    labels = [judged for judged, _ in groups]
-    right, wrong = sum(labels), len(labels) - sum(labels)
+    """Fit on the judged first hits. Queries with and without a right picture, names and sentences, weigh a quarter each."""
+    judged = [trial for trial in trials if trial.judged[0] is not None]
+    answers = np.array([trial.judged[0] for trial in judged], np.float64)
+    right, wrong = int(answers.sum()), len(answers) - int(answers.sum())
     if min(right, wrong) < FEWEST:
         raise UserError(
             f"split {split} of {dataset} gives {right} right and {wrong} wrong hits, too few to calibrate scores; use a "
             f"split with more captioned pictures (at least {FEWEST} of each are needed)"
         )
-    shares = {group: 1 / groups.count(group) for group in set(groups)}
-    weights = np.array([shares[group] for group in groups])
-    answers = np.array(labels, np.float64)
-    for label in (0.0, 1.0):  # one half of all queries have a right picture
-        weights[answers == label] /= 2 * weights[answers == label].sum()
-    intercept, slope, size = _logistic(np.array(rows), answers, weights)
-    source = CalibrationSource(
-        model=model, dataset=dataset, split=split, pictures=pictures, right=right, wrong=wrong
+    usual_mean = float(np.mean([trial.spread.mean for trial in judged]))
+    usual_deviation = float(np.mean([trial.spread.variance for trial in judged])) ** 0.5
+    features = np.array(
+        [
+            (
+                trial.scores[0],
+                trial.spread.deviations(
+                    trial.scores[0], usual_mean=usual_mean, usual_deviation=usual_deviation
+                ),
+                math.log(trial.pictures),
+            )
+            for trial in judged
+        ]
     )
-    return Calibration(intercept=intercept, score=slope, log_pictures=size, source=source)
+    groups = [(trial.query.kind, trial.query.answerable) for trial in judged]
+    shares = {group: 1 / count for group, count in Counter(groups).items()}
+    weights = np.array([shares[group] for group in groups])
+    has_right = np.array([trial.query.answerable for trial in judged])
+    for some in (has_right, ~has_right):  # one half of all queries have a right picture
+        weights[some] /= 2 * max(weights[some].sum(), 1e-12)
+    intercept, score, deviation, size = _logistic(features, answers, weights)
+    return Calibration(
+        intercept=intercept,
+        score=score,
+        deviation=deviation,
+        log_pictures=size,
+        usual_mean=round(usual_mean, 6),
+        usual_deviation=round(usual_deviation, 6),
+        source=CalibrationSource(
+            model=model, dataset=dataset, split=split, pictures=pictures, right=right, wrong=wrong
+        ),
+    )
 
 
 def _logistic(features: Doubles, labels: Doubles, weights: Doubles) -> list[float]:
-    """Coefficients of a weighted logistic regression, by Newton's method."""
-    beta = np.zeros(features.shape[1])
+    """Intercept and coefficients of a weighted logistic regression, by Newton's method on features of unit variance."""
+    mean, scale = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
+    inputs = np.column_stack([np.ones(len(features)), (features - mean) / scale])
+    beta = np.zeros(inputs.shape[1])
     penalty = RIDGE * np.eye(len(beta))
     for _ in range(STEPS):
-        expected = 1 / (1 + np.exp(-np.clip(features @ beta, -50, 50)))
-        gradient = features.T @ (weights * (labels - expected)) - penalty @ beta
-        curvature = (features.T * (weights * expected * (1 - expected))) @ features + penalty
+        expected = 1 / (1 + np.exp(-np.clip(inputs @ beta, -50, 50)))
+        gradient = inputs.T @ (weights * (labels - expected)) - penalty @ beta
+        curvature = (inputs.T * (weights * expected * (1 - expected))) @ inputs + penalty
         step = np.linalg.solve(curvature, gradient)
-        beta += np.clip(step, -5, 5)
+        beta += np.clip(step, -2, 2)
         if np.abs(step).max() < 1e-9:
             break
-    return [round(float(value), 6) for value in beta]
+    slopes = beta[1:] / scale
+    return [round(float(value), 6) for value in (beta[0] - slopes @ mean, *slopes)]

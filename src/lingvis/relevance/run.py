@@ -72,7 +72,7 @@ def calibrate(
         )
     judged = JudgedSplit.of(model, opened, split)
     calibration = fit_calibration(
-        try_queries(judged.queries, judged.text_emb, judged.image_emb, size=None),
+        list(try_queries(judged.queries, judged.text_emb, judged.image_emb, size=None)),
         model=model.name,
         dataset=opened.path.resolve().name,
         split=split,

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from lingvis.arrays import Ints
 from lingvis.bounds import Share
 from lingvis.pooling.simple import Last
+from lingvis.recipes.rules import chunk_problems
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import TERMS, Columns, Step, Term, Views
 from lingvis.types import Tokens
@@ -54,6 +55,7 @@ class MaskedCrossLanguage(Term):
                 "data.classes is true, but term masked_pairs hides words of human captions in every batch; leave out "
                 "one of them"
             )
+        yield from chunk_problems(recipe, "term masked_pairs encodes")
 
     @property
     def rereads(self) -> bool:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lingvis.bounds import Share
 from lingvis.objectives.base import Objective
+from lingvis.recipes.rules import chunk_problems
 from lingvis.recipes.schema import Recipe
 from lingvis.terms.base import AUTHORED, TERMS, LanguageRows, Origin, Step, Term
 
@@ -72,6 +73,8 @@ class Matching(Term):
                     f"terms.{name} hides words in every batch, which names of classes cannot join; set "
                     f"terms.{name}.hidden = 0, or data.classes = false"
                 )
+            if term.options.get("hidden"):
+                yield from chunk_problems(recipe, f"terms.{name} with hidden words encodes")
 
     @property
     def rereads(self) -> bool:

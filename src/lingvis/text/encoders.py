@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 
 from torch import nn
@@ -12,7 +13,8 @@ from lingvis.layers.convolution import ResidualBlock
 from lingvis.layers.per_language import by_language
 from lingvis.layers.projection import xavier_linear
 from lingvis.layers.recurrent import MaskedGRU
-from lingvis.recipes.rules import RecipePart
+from lingvis.recipes.rules import RecipePart, chunk_problems
+from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
 from lingvis.types import Tokens
 
@@ -101,6 +103,11 @@ class Convolutions(TextEncoder):
     and after it. Zheng et al. 2020 have 16 blocks that shorten the sentence on the way; here it keeps its
     length. dropout: of the word vectors.
     """
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """The batch norms need whole batches."""
+        yield from chunk_problems(recipe, "the batch norms of text.encoder convolutions need")
 
     def __init__(
         self, *, input_dim: Count, dim: Count, hidden: Count = 256, blocks: Count = 4, dropout: Share = 0.0

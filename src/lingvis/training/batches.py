@@ -12,6 +12,7 @@ from torch import Tensor
 
 from lingvis.arrays import Bools, Ints
 from lingvis.image.table import FeatureTable
+from lingvis.processes.exchange import own_share
 from lingvis.terms.base import Columns, Origin
 from lingvis.text.bank import TokenBank
 from lingvis.training.pixels import AugmentedPixels
@@ -73,15 +74,21 @@ class BatchTensors:
 class Batch:
     """The sentences and pictures of a step.
 
-    columns, runs (see TextBatch): facts about the sentences on the host. length: of the longest sentence, and size: of
-    the largest picture, both rounded up.
+    rows: the sentences by number; columns, runs (see TextBatch): facts about them; all on the host. length: of the
+    longest sentence, and size: of the largest picture, both rounded up.
     """
 
+    rows: Ints
     columns: Columns
     runs: Runs
     length: int
     size: int
     tensors: BatchTensors
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Number of pictures, of sentences and of classes."""
+        return len(self.tensors.images), len(self.rows), len(self.tensors.classes)
 
     def shape(self, *, runs: bool) -> Hashable:
         """Equal for batches for which the same operations are computed; runs: whether these depend on the runs."""
@@ -141,7 +148,7 @@ class Batches:
         tensors = BatchTensors(
             rows=self._to_device(rows),
             images=self._to_device(images),
-            words=self._to_device(captions.words(rows, multiple=WORD_MULTIPLE)),
+            words=self._words(rows),
             classes=self._to_device(classes),
             positives=self._to_device(matches),
             groups=self._to_device(columns.groups),
@@ -152,12 +159,32 @@ class Batches:
             class_named=class_named,
         )
         return Batch(
+            rows=rows,
             columns=columns,
             runs=captions.runs(rows),
             length=captions.rows.longest(rows, multiple=LENGTH_MULTIPLE),
             size=self.pictures.rows.longest(images, multiple=SIZE_MULTIPLE) if len(images) else 0,
             tensors=tensors,
         )
+
+    def part(self, batch: Batch, number: int, count: int, *, words: bool) -> Batch:
+        """One of `count` parts of a batch, to be encoded alone: its sentences, pictures and classes.
+
+        Facts about sentences and tables stay those of the whole batch. words: whether it has only its own words.
+        """
+        images, rows, classes = (own_share(size, number, count) for size in batch.sizes)
+        own = batch.rows[rows]
+        tensors = replace(
+            batch.tensors,
+            rows=batch.tensors.rows[rows],
+            images=batch.tensors.images[images],
+            classes=batch.tensors.classes[classes],
+            words=self._words(own) if words else batch.tensors.words,
+        )
+        return replace(batch, rows=own, runs=self.captions.runs(own), tensors=tensors)
+
+    def _words(self, rows: Ints) -> Tensor:
+        return self._to_device(self.captions.words(rows, multiple=WORD_MULTIPLE))
 
     def _cut_classes(self, rows: Ints, columns: Columns) -> tuple[Ints, Tensor | None, Tensor | None]:
         """The classes that the sentences of a batch name, and two tables of ClassStep: positives and named."""

@@ -11,6 +11,7 @@ import torch
 
 from lingvis.data.dataset import Dataset
 from lingvis.device import choose_precision
+from lingvis.errors import UserError
 from lingvis.evaluation.pools import EvaluationPool, pools
 from lingvis.evaluation.protocols import find_protocol
 from lingvis.features.description import describe_features
@@ -21,6 +22,8 @@ from lingvis.model.build import build_model, build_tokenizer, make_part
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CHECKPOINT
+from lingvis.processes.exchange import take_weights_of_first
+from lingvis.processes.group import process_count
 from lingvis.recipes.schema import Recipe
 from lingvis.terms import TERMS
 from lingvis.text.bank import TokenBank
@@ -87,6 +90,11 @@ def prepare(
     targets = None if isinstance(teacher, NoTeacher) else find_targets(teacher, sentences, device)
     # The batch norms of a network that follow the batches cannot leave out fillers.
     follows = recipe.image.backbone.options.get("norms") == "running"
+    if follows and process_count() > 1:
+        raise UserError(
+            "image.backbone.norms = running needs the whole batch in one process; train with one, or set "
+            "image.backbone.norms = frozen"
+        )
     batches = Batches(sentences, bank, pictures, targets=targets, pictured=pictured, filled=not follows)
     data = PretrainingData(
         bank=bank,
@@ -128,8 +136,10 @@ def prepare(
         mask_id=tokenizer.vocabulary.mask,
         precision=choose_precision(recipe.training.precision, device),
         graphs=recipe.training.graphs,
+        chunk=recipe.training.chunk,
         known_classes=_class_scores(model, table) if recipe.data.classes else None,
     ).to(device)
+    take_weights_of_first(task)
     embedder = Embedder(
         name=out.resolve().name,
         model=model,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tomli_w
 import torch
 
 from lingvis import __version__
 from lingvis.data.dataset import Dataset
-from lingvis.device import choose_device
 from lingvis.errors import UserError, check_list
 from lingvis.evaluation.evaluate import evaluate_models
 from lingvis.features.store import FeatureStore, without_broken
@@ -24,6 +27,8 @@ from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CHECKPOINT, DatasetReference, ModelConfig, TrainingSummary, is_model_folder
 from lingvis.model.stored import StoredImages
 from lingvis.model.weights import write_model_folder
+from lingvis.processes.exchange import first_process_first, from_first
+from lingvis.processes.group import joined, process_number
 from lingvis.recipes.schema import Recipe
 from lingvis.training.identity import run_identity
 from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint, load_checkpoint
@@ -61,23 +66,45 @@ def train(
     recipe: the name of a shipped recipe, a TOML file, or a recipe that was read before. dataset: a dataset folder with
     the features that the recipe names. overrides: a list of changed values such as "training.epochs=5", for a recipe by
     name or file. resume: continue an interrupted run in `out`. device: cpu or cuda; a GPU is used when there is one.
+
+    Processes that were started together, by torchrun for example, train one model: see docs/guide/training.md.
     """
     check_list("overrides", overrides, "changes")
-    if not isinstance(recipe, Recipe):
-        recipe = load_recipe(str(recipe), overrides)
-    elif overrides:
-        raise UserError("overrides are for a recipe by name or file; got a Recipe object, which is complete")
-    folder, on_device = Path(out), choose_device(device)
-    _check_out(folder, resume)
-    opened, store = open_with_features(dataset, recipe.data.features)
-    identity = run_identity(recipe, opened, store)
-    if resume:
-        check_checkpoint(folder, identity)
-    folder.mkdir(parents=True, exist_ok=True)
-    busy = f"another process is training in {folder}; wait until it has finished, or choose another folder"
-    with exclusive(folder / LOCK, busy, remove=True):
-        _check_out(folder, resume)  # again: another process may have finished meanwhile
-        return _train(recipe, opened, store, folder, identity, resume=resume, device=on_device)
+    with joined(device) as on_device, contextlib.ExitStack() as stack:
+        with first_process_first():
+            if not isinstance(recipe, Recipe):
+                recipe = load_recipe(str(recipe), overrides)
+            elif overrides:
+                raise UserError(
+                    "overrides are for a recipe by name or file; got a Recipe object, which is complete"
+                )
+            folder = stack.enter_context(_own_folder(Path(out)))
+            _check_out(folder, resume)
+            opened, store = open_with_features(dataset, recipe.data.features)
+            identity = run_identity(recipe, opened, store)
+            if resume:
+                check_checkpoint(folder, identity)
+            folder.mkdir(parents=True, exist_ok=True)
+            busy = f"another process is training in {folder}; wait until it has finished, or choose another folder"
+            stack.enter_context(exclusive(folder / LOCK, busy, remove=True))
+            _check_out(folder, resume)  # again: another process may have finished meanwhile
+        trained = _train(recipe, opened, store, folder, identity, resume=resume, device=on_device)
+        return dataclasses.replace(trained, path=Path(out))
+
+
+@contextlib.contextmanager
+def _own_folder(out: Path) -> Iterator[Path]:
+    """The folder of the run; for all processes but the first a temporary one, which begins with the same checkpoint."""
+    if not process_number():
+        yield out
+        return
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / out.resolve().name
+        folder.mkdir()
+        for name in (CHECKPOINT, MARK, ASSIGNMENT):
+            if (out / name).is_file():
+                shutil.copyfile(out / name, folder / name)
+        yield folder
 
 
 def _train(
@@ -99,13 +126,18 @@ def _train(
     pictures = [row.image for row in opened.rows if row.split == "train"]
     run.embedder.model.similarity.check_pictures(len(pictures))
 
-    def validate() -> Validation:
+    def measure() -> dict[str, Any]:
         report = evaluate_models([stored], opened, split="val", languages=run.embedder.languages)
-        return Validation.from_report(report)
+        return dataclasses.asdict(Validation.from_report(report))
+
+    def validate() -> Validation:
+        return Validation(**from_first(measure))
 
     plan = TrainingPlan(
         **{field.name: getattr(recipe.training, field.name) for field in dataclasses.fields(TrainingPlan)}
     )
+    if process_number():  # the first one writes them
+        plan = dataclasses.replace(plan, checkpoint_seconds=float("inf"))
     optimizer = make_optimizer(run.task.trained, **recipe.optimizer.model_dump())
     schedule = make_schedule(
         **recipe.schedule.model_dump(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studies.records import Record
-from studies.search.report import COLUMNS, LEGEND, engine_rows, typed_line
+from studies.search.report import COLUMNS, FILTER_COLUMNS, LEGEND, engine_rows, filter_rows, typed_line
 from studies.tables.markdown import table
 from studies.tables.results.records import Results
 
@@ -58,9 +58,76 @@ def engines(results: Results) -> str:
         of_size = [record for record in records if record["vectors"] == size]
         head = f"**{size:,} x {of_size[0]['dim']}**, {_machine(of_size[0])}"
         parts.append(f"{head}\n\n{table(COLUMNS, engine_rows(of_size))}")
+    filtered = filter_rows(sorted(records, key=lambda record: record["vectors"]))
+    if filtered:
+        parts.append(f"With a filter:\n\n{table(FILTER_COLUMNS, filtered)}")
     summaries = {record["engine"]: record["what"] for record in records if "what" in record}
     meaning = "\n".join(f"- `{name}`: {summary}" for name, summary in summaries.items())
     return "\n\n".join([*parts, LEGEND[0].upper() + LEGEND[1:], meaning])
+
+
+def pgvector(results: Results) -> str:
+    """Indexes of pgvector by their settings."""
+    records = sorted(results.where(STUDY, benchmark="pgvector"), key=lambda record: record["vectors"])
+    if not records:
+        return MISSING
+    rows = [
+        [
+            f"{record['vectors']:,}",
+            record["index"],
+            f"{record['build_seconds']:,.0f}",
+            f"{record['index_mb']:,.0f}",
+            str(each["value"]),
+            str(each["given"]),
+            f"{each['recall_at_10']:.3f}",
+            f"{each['ms']['p50']:.1f} / {each['ms']['p95']:.1f}",
+            f"{each['of_exact']:.3f}",
+        ]
+        for record in records
+        for each in record["searches"]
+    ]
+    head = ["rows", "index", "build s", "MB", "effort", "candidates", "recall@10", "ms", "of comparing all"]
+    first = f"{records[0]['dim']} values, seed {records[0]['seed']}, {_machine(records[0])}:"
+    return f"{first}\n\n{table(head, rows)}"
+
+
+def milvus(results: Results) -> str:
+    """The store on Milvus: searching from the study of search, rows and browsing from its own."""
+    rows = []
+    for record in results.where(STUDY, benchmark="search"):
+        if not record["engine"].startswith("milvus") or "left_out" in record:
+            continue
+        kind = "FLAT" if record["engine"] == "milvus-exact" else "HNSW"
+        of = f"{kind}, {record['vectors']:,} pictures"
+        rows += [
+            [
+                f"{of}: writing, small thumbnails in the rows",
+                f"{record['vectors'] / record['add_seconds']:,.0f} rows/s",
+            ],
+            [f"{of}: index at the end of `lingvis index`", f"{record['index_seconds']:,.0f} s"],
+            [
+                f"{of}: one query, ten hits (p50 / p95)",
+                "{p50:.1f} / {p95:.1f} ms".format(**record["single_ms"]),
+            ],
+            [f"{of}: recall@10", f"{record['recall_at_10']:.3f}"],
+            [
+                f"{of}: memory, with the server's",
+                f"{1e6 * record['memory_mb'] / record['vectors']:,.0f} bytes per row",
+            ],
+        ]
+    browsed = results.find(STUDY, "milvus-rows")
+    if browsed is not None:
+        size = f"{browsed['rows']:,} rows, thumbnails of {browsed['thumbnail_bytes'] / 1000:.0f} KB"
+        for place, each in (("in a folder", browsed["in_folder"]), ("in the rows", browsed["in_rows"])):
+            rows += [
+                [f"{size} {place}: writing", f"{each['rows_per_second']:,} rows/s"],
+                [f"{size} {place}: memory of the server", f"{each['server_bytes_per_row']:,} bytes per row"],
+                [
+                    f"{size} {place}: first browse; later ones (p50)",
+                    f"{each['first_browse_ms']:,.0f} ms; {each['later_browse_ms']['p50']:.1f} ms",
+                ],
+            ]
+    return table(["what", "measured"], rows) if rows else MISSING
 
 
 def typed(results: Results) -> str:

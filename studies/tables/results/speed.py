@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 from studies.records import Record
 from studies.tables.markdown import table
@@ -77,15 +78,25 @@ def ranks(results: Results) -> str:
 
 def extraction(results: Results) -> str:
     """Speed of feature extraction."""
-    rows = []
-    for name, label in (("made", "made-up JPEGs, 500x375"), ("flickr", "flickr8k-ml, 224x224")):
-        record = results.get("extraction", name)
-        bare, whole = (
-            statistics.median(record["bare_per_second"]),
-            statistics.median(record["extract_per_second"]),
-        )
-        rows.append([label, f"{bare:.0f}", f"{whole:.0f}", f"{100 * record['ratio']:.0f} %"])
-    return table(["pictures", "backbone alone, pictures/s", "extraction, pictures/s", "ratio"], rows)
+    ways = ("decode", "bare", "both", "disk", "extract")
+    rows = [
+        [
+            "flickr8k-ml, 224x224"
+            if record["picture_size"] == "given files"
+            else f"made-up, {record['picture_size']}",
+            record["hardware"]["gpu"] or f"{record['hardware']['cores']} cores",
+            *(_rate(record.get(f"{way}_per_second")) for way in ways),
+            f"{100 * record['ratio']:.0f} %",
+        ]
+        for record in results.where("extraction")
+    ]
+    names = ["decoding", "backbone", "both", "writing to the disk", "extraction", "extraction of backbone"]
+    return table(["pictures", "device", *names], rows)
+
+
+def _rate(found: Sequence[float] | None) -> str:
+    """The median of the rounds; records from before 2026-11-18 lack some phases."""
+    return "" if found is None else f"{statistics.median(found):,.0f}"
 
 
 def sort(results: Results) -> str:

@@ -128,3 +128,42 @@ def new_language(results: Results) -> str:
         return PENDING
     head = ["language", "captions", "split", "selected route", "mR before", "after", "learnt with the others"]
     return table([*head, "share", "largest change of an old one", "minutes, 2 cores", "seeds"], rows, left=4)
+
+
+def route_choice(results: Results) -> str:
+    """Estimates that add-language makes of every route from few captions, beside the mR on unseen pictures."""
+    rows, sentences = [], []
+    for record in results.where("route-choice"):
+        for run in record["runs"]:
+            possible = [route for route in run["routes"] if "unseen" in route]
+            best = max(possible, key=lambda route: float(route["unseen"]))
+            chosen = next(route for route in possible if route["route"] == run["chosen"])
+            for route in possible:
+                marks = [mark for mark, of in (("chosen", chosen), ("best", best)) if route is of]
+                rows.append(
+                    [
+                        record["lang"],
+                        str(run["seed"]),
+                        f"{route['route']}{' (' + ', '.join(marks) + ')' if marks else ''}",
+                        f"{route['mR']:.1f} ± {route['spread']:.1f}",
+                        f"{route['unseen']:.1f}",
+                        f"{route['seconds']:.0f}",
+                    ]
+                )
+            sentences.append(
+                f"- {record['lang']}, seed {run['seed']}: {run['sentences']} captions; cross-validation among "
+                f"{run['pool']} pictures took {run['seconds_to_choose'] / 60:.1f} minutes. {run['unseen']} unseen "
+                f"pictures: {run['zero_shot']:.1f} before, {chosen['unseen']:.1f} by the chosen route, "
+                f"{best['unseen']:.1f} by the best one."
+            )
+    if not rows:
+        return PENDING
+    head = [
+        "language",
+        "seed",
+        "route",
+        "mR by cross-validation ± spread",
+        "mR on unseen pictures",
+        "seconds",
+    ]
+    return table(head, rows, left=3) + "\n\n" + "\n".join(sentences)

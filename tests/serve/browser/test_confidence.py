@@ -33,9 +33,9 @@ def ask(base: str, path: str, headers: dict[str, str] | None = None, **parameter
 
 
 def test_dividers_stand_between_the_sure_and_the_unlikely(visit: Begin, photographs: str) -> None:
-    page = visit(photographs).open(q="a red bus in the city")
+    page = visit(photographs).open(q="an airplane in the sky")
     page.wait_for_selector("#grid .tile")
-    hits = ask(photographs, "/api/search", q="a red bus in the city", k=48)["hits"]
+    hits = ask(photographs, "/api/search", q="an airplane in the sky", k=48)["hits"]
     assert hits[0]["confidence"] == "strong" and hits[-1]["confidence"] == "weak"
     shown = page.locator("#grid > li").evaluate_all(
         "items => items.map(item => item.dataset.confidence ?? item.firstChild.dataset.id)"

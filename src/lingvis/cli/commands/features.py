@@ -27,7 +27,7 @@ def extract(
     detections: str | None = None,
     every: float | None = None,
     skip_broken: Switch = False,
-    batch_size: int = 32,
+    batch_size: int | None = None,
     name: str | None = None,
     device: Device = None,
     ray: Ray = None,
@@ -51,7 +51,7 @@ def extract(
     skip_broken: bool
         Skip and list pictures that cannot be decoded, instead of stopping.
     batch_size: int
-        Pictures per pass of the backbone.
+        Pictures per pass of the backbone; by default 32 on a CPU and 128 on a GPU.
     name: str
         Name of the feature folder; by default BACKBONE-KIND.
     """

@@ -15,8 +15,8 @@ from lingvis.collection.binding import ImageEmbedder, image_fingerprint
 from lingvis.collection.rerank.base import Thumbnail
 from lingvis.collection.rerank.cache import Half, PictureCache
 from lingvis.collection.stores.records import Hit
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, UnreadPicture, read_picture
-from lingvis.collection.writer.scan import ScannedFile
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture, DecodedPicture, decode
 from lingvis.features.prefetch import prefetch

@@ -94,7 +94,7 @@ class PictureInfo:
 
     def to_json(self) -> dict[str, Any]:
         """Return a flat dictionary for the command line and the HTTP API."""
-        fields = dict(zip(INFO_COLUMNS, _values(self), strict=True))
+        fields = dict(zip(INFO_COLUMNS, info_values(self), strict=True))
         mark = base64.b64encode(self.signature).decode() if self.signature is not None else None
         return {**fields, "date": self.date.isoformat(), "signature": mark}
 
@@ -105,7 +105,7 @@ def _columns(record: type[StoredFile] | type[PictureInfo]) -> list[str]:
 
 FILE_COLUMNS = _columns(StoredFile)  # in the order of the fields
 INFO_COLUMNS = _columns(PictureInfo)
-_values = attrgetter(
+info_values = attrgetter(
     *(field.name for field in fields(PictureInfo))
 )  # ten times as fast as dataclasses.asdict
 # Tables of earlier versions lack these; their values are then None, and the next writer adds the columns.

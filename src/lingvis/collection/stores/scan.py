@@ -12,6 +12,7 @@ Halves = NDArray[np.float16]
 Rows = NDArray[np.intp]
 BLOCK = 256  # rows whose largest score stands for them in the search for a bound
 CHUNK = 16_384  # rows that are converted at a time
+GATHERED = 8  # from this many rows per allowed one on, the codes of the allowed ones are put together first
 LARGEST = 127  # of a code
 ROUNDING = 1e-5  # more than single precision rounds a product
 
@@ -46,10 +47,12 @@ class VectorScan:
         if count == 0:
             return np.empty(0, np.intp), np.empty(0)
         code, unit, rest, _ = _encode(query[None])
-        products = np.asarray(simsimd.cdist(code, self._codes, "dot", out_dtype="float32"))[0]
-        products *= self._units
+        few = among is not None and GATHERED * len(among) < len(self)
+        codes, units = (self._codes[among], self._units[among]) if few else (self._codes, self._units)
+        products = np.asarray(simsimd.cdist(code, codes, "dot", out_dtype="float32"))[0]
+        products *= units
         products *= unit[0]
-        if among is not None:
+        if among is not None and not few:
             products = products[among]
         # By Cauchy and Schwarz: what the code of a row leaves out, and what the code of the query leaves out.
         error = float(np.linalg.norm(query)) * self._rest + rest * self._length + ROUNDING

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lingvis.collection.query.language import LanguageDetector
 from lingvis.collection.stores.records import Item
-from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.data.images import read_real_file
 from lingvis.model.encoder import Encoder
 

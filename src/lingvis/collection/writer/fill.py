@@ -1,21 +1,30 @@
-"""Files -> rows of a collection, batch by batch."""
+"""Files -> rows of a collection: batches that come quickly are stored together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from lingvis.collection.stores.contract import Store
 from lingvis.collection.stores.records import Item
 from lingvis.collection.writer.captions import CaptionReader
+from lingvis.collection.writer.contents import StoredContents
+from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.items import moved_item, new_item
 from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture
 from lingvis.collection.writer.plan import IndexPlan
-from lingvis.collection.writer.scan import ScannedFile
-from lingvis.collection.writer.stored import StoredContents, StoredRows
+from lingvis.collection.writer.stored import StoredRows
 from lingvis.collection.writer.workers import EncodedPicture, EncodedVideo, IndexWorkers, Outcome
 from lingvis.features.pictures import BrokenPicture
+
+# A transaction takes as long as storing hundreds of rows, too long for each batch of a cluster. A kill loses at most
+# these rows.
+STORED_ROWS = 1024
+STORED_SECONDS = 0.25
+
+Batch = Sequence[tuple[ScannedFile, Outcome]]
 
 
 @dataclass(slots=True)
@@ -32,7 +41,7 @@ class BatchReport:
 
 
 class BatchWriter:
-    """Stores pictures that workers read and encode."""
+    """Stores pictures that workers read and encode; what is reported is stored."""
 
     def __init__(
         self, store: Store, workers: IndexWorkers, captions: CaptionReader, *, batch_size: int
@@ -44,31 +53,30 @@ class BatchWriter:
         """Store files of which only the caption is new, then read, encode and store the others."""
         hashes = StoredContents(stored)
         again: list[ScannedFile] = []
-        for batch in self._batches(plan, hashes, again):
+        sources = self._recaptioned(plan), self._encoded(plan.to_read, hashes), self._encoded(again, ())
+        # Postponed files come again when all others are stored.
+        for batch in chain.from_iterable(map(grouped, sources)):
             report = self._rows(batch, hashes)
             self._store.upsert(report.items)
             # The rows of a broken file are outdated, as are those of a video that has fewer moments now; the rows of an
             # unreadable file may still be right.
             current = {item.info.id for item in report.items}
             replaced = [*{item.info.path for item in report.items}, *(file.path for file in report.broken)]
-            self._store.delete(
-                [row.id for path in replaced for row in stored.of(path) if row.id not in current]
-            )
+            self._store.delete([id for path in replaced for id in stored.ids(path) if id not in current])
             hashes.add(report.items)
             again += report.postponed
             yield report
 
-    def _batches(
-        self, plan: IndexPlan, hashes: StoredContents, again: Sequence[ScannedFile]
-    ) -> Iterator[Sequence[tuple[ScannedFile, Outcome]]]:
-        """Yield files with their outcomes; `again` grows while the others are stored, and comes last."""
+    def _recaptioned(self, plan: IndexPlan) -> Iterator[Batch]:
         size = self._batch_size
         for start in range(0, len(plan.recaptioned), size):
-            yield [(file, DuplicateContent(row.hash)) for file, row in plan.recaptioned[start : start + size]]
-        yield from self._workers.batches(plan.to_read, batch_size=size, seen=hashes)
-        yield from self._workers.batches(again, batch_size=size, seen=())
+            yield [(file, DuplicateContent(hash)) for file, hash in plan.recaptioned[start : start + size]]
 
-    def _rows(self, batch: Sequence[tuple[ScannedFile, Outcome]], hashes: StoredContents) -> BatchReport:
+    def _encoded(self, files: Files, seen: Collection[str]) -> Iterator[Batch]:
+        """Yield files with their outcomes; the workers begin when the first batch is asked for."""
+        yield from self._workers.batches(files, batch_size=self._batch_size, seen=seen)
+
+    def _rows(self, batch: Batch, hashes: StoredContents) -> BatchReport:
         """Make rows; known content copies its stored rows, even if the worker encoded it again."""
         known = {digest: hashes.ids(digest) for _, outcome in batch if (digest := _hash(outcome)) in hashes}
         items = {item.info.id: item for item in self._store.items(sorted({*chain(*known.values())}))}
@@ -97,6 +105,22 @@ class BatchWriter:
                     report.broken[file] = str(error) or type(error).__name__
         report.items = self._captions.encode(captioned)
         return report
+
+
+def grouped(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Join batches until they have STORED_ROWS files, or the first has waited for STORED_SECONDS when another one comes.
+
+    A batch that took as long to come waits for no other.
+    """
+    joined: list[tuple[ScannedFile, Outcome]] = []
+    since = time.monotonic()
+    for batch in batches:
+        joined += batch
+        if len(joined) >= STORED_ROWS or time.monotonic() >= since + STORED_SECONDS:
+            yield joined
+            joined, since = [], time.monotonic()
+    if joined:
+        yield joined
 
 
 def _items(file: ScannedFile, outcome: Outcome, by_hash: Mapping[str, list[Item]]) -> list[Item]:

@@ -16,8 +16,9 @@ from lingvis.collection.stores.records import Header
 from lingvis.collection.stores.servers import is_server
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.fill import BatchWriter
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.plan import IndexPlan, make_plan
-from lingvis.collection.writer.scan import ScannedFile, is_below, is_gone, scan_folders
+from lingvis.collection.writer.scan import is_below, is_gone, scan_folders
 from lingvis.collection.writer.stored import StoredRows
 from lingvis.collection.writer.workers import IndexWorkers, LocalWorkers
 from lingvis.errors import UserError
@@ -29,7 +30,7 @@ from lingvis.progress import ProgressBar, note
 Spread = Callable[[Header], IndexWorkers]
 
 BATCH = 64
-BATCHES_BETWEEN_MAINTENANCE = 50
+ROWS_BETWEEN_MAINTENANCE = 50 * BATCH
 # Pause between two passes: a minimum of seconds, and a multiple of the time to scan for changes.
 REST, REST_SHARE = 5.0, 10
 EMPTY = (
@@ -146,7 +147,9 @@ class Indexer:
         store = self.store = self.store or self._make_store()
         stored = StoredRows(store.files())
         self._check(store.header)
-        plan = make_plan(scan, stored, self._captions, unusable=self._unusable, prune=prune)
+        plan = make_plan(
+            scan, stored, self._captions, unusable=self._unusable, prune=store.files if prune else None
+        )
         self.seconds_to_scan = time.monotonic() - start
         report = IndexReport(
             unchanged=plan.unchanged,
@@ -156,7 +159,7 @@ class Indexer:
         )
         if prune:
             report.unreadable |= {
-                root: EMPTY for root in scan.empty if any(is_below(path, [root]) for path in stored)
+                root: EMPTY for root in scan.empty if any(is_below(row.path, [root]) for row in store.files())
             }
         if not (plan.empty and self._settled):  # otherwise other writers need not wait
             self._settled = False
@@ -165,7 +168,7 @@ class Indexer:
                 self._follow_model(store)
                 self._fill(store, plan, stored, report)
                 gone = [path for path in plan.gone if is_gone(path)]
-                store.delete([row.id for path in gone for row in stored.of(path)])
+                store.delete([id for path in gone for id in stored.ids(path)])
                 report.pruned = len(gone)
                 store.maintain()
             self._settled = True
@@ -176,14 +179,17 @@ class Indexer:
         """Store new and changed pictures, and add the outcome to the report."""
         writer = BatchWriter(store, self._workers, self._captions, batch_size=self._batch_size)
         with ProgressBar("index", len(plan.recaptioned) + len(plan.to_read)) as bar:
-            for number, batch in enumerate(writer.run(plan, stored), start=1):
+            changed = 0
+            for batch in writer.run(plan, stored):
                 paths = {item.info.path for item in batch.items}
                 report.added += sum(path not in stored for path in paths)
                 report.updated += sum(path in stored for path in paths)
                 report.broken |= {file.path: reason for file, reason in batch.broken.items()}
                 report.unreadable |= {file.path: reason for file, reason in batch.unread.items()}
                 self._unusable |= {file.path: file for file in batch.broken}
-                if number % BATCHES_BETWEEN_MAINTENANCE == 0:
+                changed += len(batch.items)
+                if changed >= ROWS_BETWEEN_MAINTENANCE:
+                    changed = 0
                     store.maintain()
                 bar.advance(len(paths) + len(batch.broken) + len(batch.unread))
 

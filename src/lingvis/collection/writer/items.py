@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from lingvis.collection.stores.records import Item, PictureInfo
-from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.workers import EncodedPicture
 
 
@@ -48,5 +48,9 @@ def moved_item(item: Item, file: ScannedFile) -> Item:
 
 def picture_id(path: str, second: float | None = None) -> str:
     """Return the id of the picture at a real path, or of the moment of a video; its first moment has the id of the path."""
-    name = f"{path}\0{second:.3f}" if second else path
-    return hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
+    return path_key(f"{path}\0{second:.3f}" if second else path).hex()
+
+
+def path_key(path: str) -> bytes:
+    """Return 16 bytes that stand for a path; in hexadecimal they are the id of its picture."""
+    return hashlib.blake2b(path.encode(), digest_size=16).digest()

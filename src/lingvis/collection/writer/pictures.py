@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lingvis.collection.writer.scan import ScannedFile
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.data.images import read_real_file
 from lingvis.data.picture_limits import FILE_BYTES
 from lingvis.features.decoding.content import Decode, DecodeRequest, JpegRequest, ViewRequest, check_file_size

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.skipped import count_skipped
+from lingvis.collection.writer.spool import FileSpool
 from lingvis.data.images import HEIC_SUFFIXES
 from lingvis.data.video import formats as videos
 from lingvis.errors import UserError
@@ -24,36 +26,35 @@ LATEST_NS = 2**63 - 1  # the year 2262: later times cannot be stored
 CAPTION_LINK = "a caption is not read through a symbolic link; put a copy of the file in its place"
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedFile:
-    """A picture or video file; captions: paths of text files beside it, dog.txt or dog.de.txt for dog.jpg."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    captions: tuple[str, ...] = ()
-
-    @property
-    def is_video(self) -> bool:
-        """Whether its name is that of a video."""
-        return os.path.splitext(self.path)[1].lower() in videos.SUFFIXES
-
-
 @dataclass(slots=True)
 class FolderScan:
-    """files: by real path; unreadable: folders and files that could not be read, with the reason.
+    """Yields each file once, by its real path. unreadable: folders and files that could not be read, with the reason.
 
     empty: roots without anything in them, not even hidden files: maybe the disk is not mounted. skipped_links: links
     to pictures or folders outside the roots, unless they are followed. skipped_types: numbers of other files by suffix.
+    listed: folders that were listed; direct: the files in them; linked: files that links lead to, by real path.
     """
 
     roots: list[str]
     follow_links: bool = False
-    files: dict[str, ScannedFile] = field(default_factory=dict)
+    direct: FileSpool = field(default_factory=FileSpool)
     unreadable: dict[str, str] = field(default_factory=dict)
     empty: list[str] = field(default_factory=list)
     skipped_links: list[str] = field(default_factory=list)
     skipped_types: Counter[str] = field(default_factory=Counter)
+    listed: set[str] = field(default_factory=set)
+    linked: dict[str, ScannedFile] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[ScannedFile]:
+        """Yield the files; a caption beside a link counts if there is none beside the file."""
+        for file in self.direct:
+            yield file if file.captions else self.linked.get(file.path, file)
+        yield from (file for file in self.linked.values() if not self._is_direct(file.path))
+
+    def _is_direct(self, path: str) -> bool:
+        folder, name = os.path.split(path)
+        usual = not name.startswith(".") and os.path.splitext(name)[1].lower() in SUFFIXES
+        return usual and folder in self.listed
 
     def covers(self, path: str) -> bool:
         """Return whether the scan would have found a file at `path` if there were one."""
@@ -105,6 +106,7 @@ def scan_folders(folders: Sequence[Path], *, follow_links: bool = False) -> Fold
         except OSError as error:
             _unreadable(scan, place, error)
             continue
+        scan.listed.add(place)
         if not everything and place in scan.roots:
             scan.empty.append(place)
         listed = [entry for entry in everything if not entry.name.startswith(".")]
@@ -133,14 +135,14 @@ def _visit(
         elif is_folder:
             waiting.append(path)
         else:
-            _add(scan, path, _without_links(scan, captions))
+            _add(scan, path, _without_links(scan, captions), linked=path != entry.path)
     except FileNotFoundError as error:
         _unreadable(scan, entry.path, error)  # the link exists, its target does not
     except OSError as error:
         _unreadable(scan, path, error)
 
 
-def _add(scan: FolderScan, path: str, captions: tuple[str, ...]) -> None:
+def _add(scan: FolderScan, path: str, captions: tuple[str, ...], *, linked: bool) -> None:
     try:
         path.encode()  # a name that is not UTF-8 can be neither stored nor printed
     except UnicodeEncodeError:
@@ -149,8 +151,12 @@ def _add(scan: FolderScan, path: str, captions: tuple[str, ...]) -> None:
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         _unreadable(scan, path, NOT_REGULAR)
-    elif path not in scan.files or captions:
-        scan.files[path] = ScannedFile(path, status.st_size, stored_time(status), captions)
+        return
+    file = ScannedFile(path, status.st_size, stored_time(status), captions)
+    if not linked:
+        scan.direct.append(file)
+    elif path not in scan.linked or captions:
+        scan.linked[path] = file
 
 
 def _is_inside(path: str, roots: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.pictures import (
     THUMBNAIL,
     DecodedFile,
@@ -13,7 +14,6 @@ from lingvis.collection.writer.pictures import (
     PictureFacts,
     UnreadPicture,
 )
-from lingvis.collection.writer.scan import ScannedFile
 from lingvis.data.video.limits import check_size
 from lingvis.features.decoding.content import DecodeRequest, ViewRequest
 from lingvis.features.decoding.video import DecodeVideo, FrameContent, VideoFacts, VideoRequest

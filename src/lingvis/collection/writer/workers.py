@@ -9,8 +9,8 @@ from typing import Protocol
 
 from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageEmbedder
+from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, PictureFacts, read_picture
-from lingvis.collection.writer.scan import ScannedFile
 from lingvis.collection.writer.videos import DecodedVideo, read_video
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture
@@ -39,7 +39,7 @@ class IndexWorkers(Protocol):
     """Read and encode files, in this process or on a cluster."""
 
     def batches(
-        self, files: Sequence[ScannedFile], *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, once each; contents in `seen`, by hash, need not be encoded again."""
         ...
@@ -61,7 +61,7 @@ class LocalWorkers:
         self._image_embedder, self._threads, self._decoders = image_embedder, threads, decoders
 
     def batches(
-        self, files: Sequence[ScannedFile], *, batch_size: int, seen: Container[str]
+        self, files: Files, *, batch_size: int, seen: Container[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, videos last and one by one; `seen` may grow meanwhile."""
         if self._decoders is not None:
@@ -71,11 +71,11 @@ class LocalWorkers:
                 yield from self._batches(files, decoders, batch_size=batch_size, seen=seen)
 
     def _batches(
-        self, files: Sequence[ScannedFile], decoders: DecoderPool, *, batch_size: int, seen: Container[str]
+        self, files: Files, decoders: DecoderPool, *, batch_size: int, seen: Container[str]
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         preprocessing, known = self._image_embedder.preprocessing, seen.__contains__
         read = partial(read_picture, preprocessing=preprocessing, seen=known, decode=decoders.decode)
-        pictures = [file for file in files if not file.is_video]
+        pictures = (file for file in files if not file.is_video)
         for batch in prefetch(read, pictures, batch_size=batch_size, threads=self._threads):
             decoded = [result for _, result in batch if isinstance(result, DecodedFile)]
             encoded = iter(self._encode(decoded, batch_size))
@@ -83,7 +83,7 @@ class LocalWorkers:
                 (file, next(encoded) if isinstance(result, DecodedFile) else result) for file, result in batch
             ]
         watch = partial(read_video, preprocessing=preprocessing, seen=known, decode=decoders.decode_video)
-        videos = [file for file in files if file.is_video]
+        videos = (file for file in files if file.is_video)
         for ((file, video),) in prefetch(watch, videos, batch_size=1, threads=self._threads):
             yield [
                 (

@@ -8,14 +8,16 @@ from __future__ import annotations
 import contextlib
 import importlib
 import math
+import mmap
 import os
 import socket
 import sys
 from typing import Any
 
 from lingvis.data.images import readable_formats
-from lingvis.features.decoding.content import decode_content
+from lingvis.features.decoding.content import DecodeRequest, PictureContent, decode_content
 from lingvis.features.decoding.messages import Channel, broken_message, content_message, read_request
+from lingvis.features.decoding.shared import BLOCK, FILES, answer_files
 from lingvis.features.decoding.video import decode_frames
 from lingvis.features.decoding.video_messages import VIDEO, read_video_request, reply_message
 from lingvis.features.pictures import BrokenPicture, CostlyPicture, broken_picture
@@ -25,9 +27,9 @@ try:
 except ImportError:  # without it, only the parent's limit on time holds
     resource = None  # type: ignore[assignment]
 
-FILES = 32
+OPEN_FILES = 32
 NICENESS = 10  # so that costly pictures slow down neither searches nor the rest of the machine
-TOO_LARGE = CostlyPicture("decoding it needs too much memory; make it smaller")
+TOO_LARGE = "decoding it needs too much memory; make it smaller"
 MEMORY_NOW = "/proc/self/statm"  # in pages
 
 
@@ -40,6 +42,7 @@ def main() -> None:
     _use_one_thread(readable_formats())
     _limit(memory)
     channel = Channel(socket.socket(fileno=0))
+    block = mmap.mmap(-1, 1)  # until the first one comes
     with contextlib.suppress(EOFError, ConnectionError):
         channel.send({"ready": True})
         while True:
@@ -47,6 +50,9 @@ def main() -> None:
             _limit_processor_time(header["seconds"])
             if VIDEO in header:
                 _answer_video(channel, header)
+            elif FILES in header:
+                block = _block(channel, header, block)
+                channel.send(answer_files(header, block, _decode))
             else:
                 channel.send(*_answer(header, data))
 
@@ -55,11 +61,25 @@ def _answer(header: dict[str, Any], data: bytearray) -> tuple[dict[str, Any], li
     file = bytes(data)
     data.clear()  # it may be large
     try:
-        return content_message(decode_content(file, read_request(header)))
-    except MemoryError:
-        return broken_message(TOO_LARGE), []
+        return content_message(_decode(file, read_request(header)))
     except BrokenPicture as broken:
         return broken_message(broken), []
+
+
+def _decode(file: bytes, request: DecodeRequest) -> PictureContent:
+    try:
+        return decode_content(file, request)
+    except MemoryError:
+        raise CostlyPicture(TOO_LARGE) from None
+
+
+def _block(channel: Channel, header: dict[str, Any], block: mmap.mmap) -> mmap.mmap:
+    """Return the memory for the views of a request: that of the last one, or a new one whose file follows."""
+    if header[BLOCK] is None:
+        return block
+    block.close()
+    with os.fdopen(channel.receive_file(), "rb") as file:
+        return mmap.mmap(file.fileno(), header[BLOCK])
 
 
 def _answer_video(channel: Channel, header: dict[str, Any]) -> None:
@@ -71,7 +91,7 @@ def _answer_video(channel: Channel, header: dict[str, Any]) -> None:
             for reply in decode_frames(file, request, seconds=header["seconds"]):
                 channel.send(*reply_message(reply))
         except MemoryError:
-            channel.send(broken_message(TOO_LARGE))
+            channel.send(broken_message(CostlyPicture(TOO_LARGE)))
         except ConnectionError:
             raise
         except Exception as error:  # libraries raise nearly anything on a damaged file
@@ -93,7 +113,7 @@ def _limit(memory: int) -> None:
     if resource is None:
         return
     os.nice(NICENESS)
-    limits = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NOFILE": FILES}
+    limits = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NOFILE": OPEN_FILES}
     with contextlib.suppress(OSError, ValueError), open(MEMORY_NOW, encoding="ascii") as file:
         limits["RLIMIT_AS"] = int(file.read().split()[0]) * resource.getpagesize() + memory
     for name, value in limits.items():

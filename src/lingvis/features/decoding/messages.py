@@ -176,7 +176,9 @@ def raise_broken(header: dict[str, Any]) -> None:
         raise BROKEN.get(str(header["broken"]), BrokenPicture)(reason)
 
 
-def read_content(request: DecodeRequest, header: dict[str, Any], data: bytearray) -> PictureContent:
+def read_content(
+    request: DecodeRequest, header: dict[str, Any], data: bytearray | memoryview
+) -> PictureContent:
     """Return the picture of a reply; raises BrokenPicture if it is none, MessageError for an impossible reply."""
     raise_broken(header)
     try:

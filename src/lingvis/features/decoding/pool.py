@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import BinaryIO, TypeVar
 
 from lingvis.data.picture_limits import FILE_BYTES
 from lingvis.features.decoding.content import DecodeRequest, PictureContent
+from lingvis.features.decoding.files import decode_each
 from lingvis.features.decoding.process import DecoderEnded, DecoderProcess
+from lingvis.features.decoding.shared import NoSharedMemoryError, Wanted, fit_block
 from lingvis.features.decoding.video import VideoContent, VideoRequest
 from lingvis.features.pictures import BrokenPicture, CostlyPicture
 
@@ -37,7 +39,7 @@ class DecoderPool:
         self._lock = threading.Lock()
         self._idle: list[DecoderProcess] = []
         self._busy: set[DecoderProcess] = set()
-        self._closed = False
+        self._closed, self._shares = False, True
         self._finalizer = weakref.finalize(self, _end, self._idle, self._busy)
 
     def decode(self, data: bytes, request: DecodeRequest) -> PictureContent:
@@ -48,6 +50,18 @@ class DecoderPool:
         seconds = self._seconds
         return self._run(lambda process: process.decode(data, request, seconds=seconds), seconds)
 
+    def decode_files(self, files: Sequence[Wanted]) -> list[PictureContent | BrokenPicture]:
+        """Read and decode some files, together if it goes well; returns the reason for each that cannot be used."""
+        if self._shares and fit_block(files):
+            try:
+                return self._attempt(lambda process: process.decode_files(files, seconds=self._seconds))
+            except NoSharedMemoryError:
+                self._shares = False
+            except (TimeoutError, DecoderEnded):
+                pass
+        # One of them is costly, or ended the process: then each has all the time, and its own reason.
+        return decode_each(files, self.decode)
+
     def decode_video(self, file: BinaryIO, request: VideoRequest) -> VideoContent:
         """Decode frames of an open file, as `decode` does a picture."""
         seconds = self._video_seconds
@@ -55,24 +69,29 @@ class DecoderPool:
 
     def _run(self, decode: Callable[[DecoderProcess], Content], seconds: float) -> Content:
         for _ in range(2):
-            process = self._take()
-            usable = False
             try:
-                content = decode(process)
-                usable = True
-                return content
-            except BrokenPicture:
-                usable = True
-                raise
+                return self._attempt(decode)
             except TimeoutError as error:
                 raise CostlyPicture(
                     f"decoding took longer than {seconds:g} seconds; make it smaller or save it again"
                 ) from error
             except DecoderEnded:
                 continue
-            finally:
-                self._release(process, usable=usable)
         raise BrokenPicture("the process that decoded it ended twice; save it again with another program")
+
+    def _attempt(self, decode: Callable[[DecoderProcess], Content]) -> Content:
+        """Call `decode` with a process, which stays usable if it returns a result or a reason."""
+        process = self._take()
+        usable = False
+        try:
+            content = decode(process)
+            usable = True
+            return content
+        except BrokenPicture:
+            usable = True
+            raise
+        finally:
+            self._release(process, usable=usable)
 
     def close(self) -> None:
         """End all processes; pictures that are being decoded are abandoned."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,8 +23,10 @@ from lingvis.features.decoding.messages import (
     reply_limit,
     request_header,
 )
+from lingvis.features.decoding.shared import Wanted, block_bytes, files_header, new_block, read_replies
 from lingvis.features.decoding.video import FrameContent, VideoContent, VideoFacts, VideoRequest
 from lingvis.features.decoding.video_messages import read_reply, video_header
+from lingvis.features.pictures import BrokenPicture
 
 PROGRAM = "lingvis.features.decoding.child"
 START_SECONDS = 60.0
@@ -59,6 +63,7 @@ class DecoderProcess:
                 process_group=0,  # Ctrl-C reaches the parent only
             )
         self._channel = Channel(here)
+        self._block: mmap.mmap | None = None
         try:
             self._channel.receive(limit=0, deadline=time.monotonic() + START_SECONDS)
         except (EOFError, OSError, MessageError) as error:
@@ -91,6 +96,34 @@ class DecoderProcess:
             raise
         except (EOFError, OSError, MessageError) as error:
             raise DecoderEnded(str(error) or type(error).__name__) from error
+
+    def decode_files(
+        self, files: Sequence[Wanted], *, seconds: float
+    ) -> list[PictureContent | BrokenPicture]:
+        """Read and decode files together, `seconds` for all; raises TimeoutError and DecoderEnded, as `decode` does."""
+        deadline = time.monotonic() + seconds
+        try:
+            block = self._share(files, seconds, deadline)
+            header, _ = self._channel.receive(limit=0, deadline=deadline)
+            return read_replies(files, header, block)
+        except TimeoutError:
+            raise
+        except (EOFError, OSError, MessageError) as error:
+            raise DecoderEnded(str(error) or type(error).__name__) from error
+
+    def _share(self, files: Sequence[Wanted], seconds: float, deadline: float) -> mmap.mmap:
+        """Send a request for files; returns the memory for the reply."""
+        needed = block_bytes(files)
+        if self._block is not None and len(self._block) >= needed:
+            self._channel.send(files_header(files, seconds, block=None), deadline=deadline)
+            return self._block
+        handle, self._block = new_block(needed)
+        try:
+            self._channel.send(files_header(files, seconds, block=needed), deadline=deadline)
+            self._channel.send_file(handle, deadline=deadline)
+        finally:
+            os.close(handle)
+        return self._block
 
     def decode_video(self, file: BinaryIO, request: VideoRequest, *, seconds: float) -> VideoContent:
         """Decode frames of an open file; raises the same."""

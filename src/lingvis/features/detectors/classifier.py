@@ -55,7 +55,7 @@ class Classifier:
     def detect(self, pictures: Sequence[DetectorPicture]) -> list[list[Region]]:
         """The likely classes of each picture, one region per class."""
         pixels = np.concatenate([self._views(picture) for picture in pictures])
-        flat = run(self._classes, pixels, self.backbone.preprocessing, self.backbone.device)
+        flat = run(self._classes, torch.from_numpy(pixels), self.backbone.preprocessing, self.backbone.device)
         probabilities = flat.reshape(len(pictures), len(VIEWS), -1).cpu().numpy()
         return [self._regions(*pair) for pair in zip(pictures, probabilities, strict=True)]
 

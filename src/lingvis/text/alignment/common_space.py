@@ -20,7 +20,7 @@ from lingvis.text.alignment.prepare import prepare
 from lingvis.text.alignment.procrustes import procrustes
 from lingvis.text.alignment.run import split_words
 from lingvis.text.vectors.run import VectorsResult, digest, is_stored, vectors_folder
-from lingvis.text.vectors.store import VECTORS, VectorsOrigin, WordVectors, write_vectors
+from lingvis.text.vectors.store import ALIGNED, VECTORS, VectorsOrigin, WordVectors, write_vectors
 from lingvis.text.vectors.table import WordTable
 
 HELD_OUT = 0.2  # share of the dictionary that measures a rotation fitted on the rest
@@ -43,7 +43,7 @@ class CommonSpace:
 
 
 def align_vectors(
-    dataset: Dataset | Path | str, *, source: str = "captions", name: str = "aligned", space: str = "en"
+    dataset: Dataset | Path | str, *, source: str = "captions", name: str = ALIGNED, space: str = "en"
 ) -> CommonSpace:
     """Rotate the vectors vectors/<source>/ of every language into the space of one, and store them in vectors/<name>/.
 

@@ -22,6 +22,7 @@ from lingvis.untrusted import check_regular, parse_json, read_bytes
 
 MANIFEST = "manifest.json"
 VECTORS = "vectors"  # the folder below the dataset, and the tensor of a file
+ALIGNED = "aligned"  # the usual name of vectors that were rotated into one space
 
 
 class VectorsOrigin(StrictModel):
@@ -75,7 +76,7 @@ class WordVectors:
         if not file.is_file():
             raise UserError(
                 f"no word vectors at {path} (available: {choices(names(path.parent.parent))}); "
-                f"make some with: lingvis vectors train {path.parent.parent} --name {path.name}"
+                f"make some with: lingvis vectors {_command(path)}"
             )
         try:
             return cls(path, VectorsManifest.model_validate_json(read_bytes(file)))
@@ -127,6 +128,15 @@ class WordVectors:
                 return WordTable(words, stored.get_tensor(VECTORS).astype(np.float32))
         except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
             raise _damaged(self.path, f"{file.name}: {error}") from error
+
+
+def _command(path: Path) -> str:
+    """How to make the word vectors that are missing at DATASET/vectors/NAME."""
+    dataset, name = path.parent.parent, path.name
+    if name == ALIGNED and names(dataset):
+        return f"align {dataset} --source {names(dataset)[0]}"
+    first = f"train {dataset} && lingvis vectors align {dataset}"
+    return first if name == ALIGNED else f"train {dataset} --name {name}"
 
 
 def names(dataset: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import torch
@@ -12,6 +12,8 @@ from torch.nn.utils.parametrizations import weight_norm
 
 from lingvis.bounds import Count
 from lingvis.layers.normalization import MaskedBatchNorm
+from lingvis.recipes.rules import chunk_problems
+from lingvis.recipes.schema import Recipe
 from lingvis.text.tokenizers.base import PAD, UNKNOWN, Vocabulary
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.spelled import SpelledWordPart
@@ -28,6 +30,11 @@ class CharacterMLP(SpelledWordPart):
     in spelled sentences; the mask token counts, since augmentation may put it into any batch. Positions after the end of
     a word are zero.
     """
+
+    @classmethod
+    def problems(cls, recipe: Recipe) -> Iterator[str]:
+        """The batch norms need whole batches."""
+        yield from chunk_problems(recipe, "the batch norms of text.words liwe need")
 
     def __init__(
         self,
@@ -58,7 +65,7 @@ class _Layer(nn.Module):
     def __init__(self, input_dim: int, dim: int) -> None:
         super().__init__()
         self.linear = weight_norm(nn.Linear(input_dim, dim, bias=False))
-        self.norm = MaskedBatchNorm(dim)
+        self.norm = MaskedBatchNorm(dim, whole=True)  # over the distinct words of a batch
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:
         return F.leaky_relu(self.norm(self.linear(values), mask), 0.1)

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from lingvis.processes.group import process_number
 from lingvis.progress import ProgressBar
 from lingvis.training.loop.average import WeightAverage
 from lingvis.training.loop.checkpoint import TrainingState
@@ -113,9 +114,10 @@ def fit(
 
 
 def seed_step(seed: int, clock: Clock) -> None:
-    """Make all random numbers of a step a function of (seed, step)."""
+    """Make all random numbers of a step a function of (seed, step), and of the process among several."""
+    number = process_number()
     # The hash of integers is the same in every process.
-    torch.manual_seed(hash((seed, clock.step)) & 0x7FFFFFFF)
+    torch.manual_seed(hash((seed, clock.step, number) if number else (seed, clock.step)) & 0x7FFFFFFF)
 
 
 def copy_weights(module: nn.Module) -> dict[str, torch.Tensor]:

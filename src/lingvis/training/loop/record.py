@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from lingvis.processes.exchange import anywhere
 from lingvis.training.loop.checkpoint import TrainingState, save_checkpoint
 from lingvis.training.loop.log import RunLog, draw_curves
 from lingvis.training.loop.task import Task, Validation
@@ -52,7 +53,7 @@ class RunRecord:
         """Report the loss and write a checkpoint when due; raises TrainingInterrupt after Ctrl-C."""
         if self._state.step % LOG_EVERY == 0:
             self.report()
-        if self._interrupted():
+        if anywhere(self._interrupted()):
             self._checkpoint()
             raise TrainingInterrupt
         if time.monotonic() - self._saved > self._checkpoint_seconds:

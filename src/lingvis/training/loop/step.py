@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from lingvis.arrays import Ints
+from lingvis.processes.exchange import average_gradients
 from lingvis.training.loop.recorded import RecordedSteps
 from lingvis.training.loop.task import Task
 from lingvis.training.loop.watch import Loss, StepNumbers
@@ -26,6 +27,8 @@ def make_step(task: Task, optimizer: torch.optim.Optimizer, *, clip: float) -> T
 
     def descend(loss: Loss) -> StepNumbers:
         loss.total.backward()  # type: ignore[no-untyped-call]
+        if task.shared:
+            average_gradients(task)
         trained = [parameter for parameter in task.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm([each.grad for each in trained if each.grad is not None])
         if clip > 0:

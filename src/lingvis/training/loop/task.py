@@ -38,6 +38,11 @@ class Task(nn.Module, ABC):
     model: nn.Module
 
     @property
+    def shared(self) -> bool:
+        """Whether several processes train it together, each with its own part of a batch."""
+        return False
+
+    @property
     def recorded(self) -> bool:
         """Whether steps are recorded as CUDA graphs."""
         return False

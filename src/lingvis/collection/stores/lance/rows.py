@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from lingvis.collection.stores.records import (
     Item,
     PictureInfo,
     StoredFile,
+    info_values,
 )
 
 FIELD_OF = {column: field for field, column in COLUMN_OF.items()}
@@ -60,7 +60,7 @@ def schema(dim: int) -> pa.Schema:
 
 def to_table(items: Sequence[Item], dim: int) -> pa.Table:
     """Return a table of one row per item."""
-    infos = [astuple(item.info) for item in items]
+    infos = [info_values(item.info) for item in items]
     columns: dict[str, Any] = {name: [info[n] for info in infos] for n, name in enumerate(INFO_COLUMNS)}
     columns["thumbnail"] = [item.thumbnail for item in items]
     columns[EMBEDDING] = [item.embedding.astype(np.float16) for item in items]

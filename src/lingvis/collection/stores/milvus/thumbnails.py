@@ -1,9 +1,4 @@
-"""Thumbnails of a collection in a folder that all machines share, one file each.
-
-A row in Milvus is in the memory of the server. Measured with 10,000 rows of 256 values on 2 busy cores: with thumbnails
-of 10 KB 1,500 rows/s and 47 KB of memory per row (120 KB before the rows are flushed), without them 4,000 rows/s and
-12 KB.
-"""
+"""Thumbnails of a collection in a folder that all machines share, one file each: rows are in the memory of the server."""
 
 from __future__ import annotations
 
@@ -11,11 +6,14 @@ import hashlib
 import os
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lingvis.collection.stores.records import Item
 from lingvis.errors import UserError
 from lingvis.files import atomic_file
+
+THREADS = 16  # each waits for the disk, which takes many files at once
 
 
 class ThumbnailFolder:
@@ -27,16 +25,19 @@ class ThumbnailFolder:
     def write(self, items: Sequence[Item]) -> None:
         """Store the thumbnails of items, before their rows."""
         try:
-            for item in items:
-                file = self._file(item.info.id)
-                file.parent.mkdir(parents=True, exist_ok=True)
-                with atomic_file(file) as temporary:
-                    temporary.write_bytes(item.thumbnail)
+            with ThreadPoolExecutor(THREADS) as threads:
+                list(threads.map(self._write, items))
         except OSError as error:
             raise UserError(
                 f"cannot write thumbnails to {self._folder} ({os.strerror(error.errno or 0)}); check the folder, or "
                 "name another one in the address (thumbnails=FOLDER)"
             ) from error
+
+    def _write(self, item: Item) -> None:
+        file = self._file(item.info.id)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(file) as temporary:
+            temporary.write_bytes(item.thumbnail)
 
     def read(self, id: str) -> bytes:
         """Return a thumbnail; empty if it is out of reach."""

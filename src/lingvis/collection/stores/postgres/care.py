@@ -14,7 +14,7 @@ from lingvis.collection.stores.postgres.state import read_state
 
 
 def build_due(connection: Connection, address: Address, columns: Sequence[str], *, exact_values: int) -> None:
-    """Build the indexes of columns that hold more than `exact_values` values, again if an index has become too sparse.
+    """Build the indexes of columns that hold more than `exact_values` values.
 
     Does nothing while other processes write (the last of them builds), while another process builds, or if the role
     lacks the permission.
@@ -24,12 +24,10 @@ def build_due(connection: Connection, address: Address, columns: Sequence[str], 
     allowed = dim <= hnsw.LONGEST and hnsw.owns(connection, table)
     if not allowed or is_written(connection, address) or not takes_care(connection, address):
         return
-    existing = hnsw.indexes(connection, table)
     for column in columns:
-        graph = existing.get(hnsw.index_name(table, column))
-        if graph == hnsw.DENSE:
+        if hnsw.index_name(table, column) in state.indexes:
             continue
         count = sql.SQL("SELECT count({}) FROM {}").format(*map(sql.Identifier, (column, table)))
         (rows,) = connection.execute(count).fetchone() or (0,)
-        if graph != hnsw.graph_for(rows) and rows * dim > exact_values and joins(connection, address):
+        if rows * dim > exact_values and joins(connection, address):
             hnsw.build(connection, table, column, dim=dim, rows=rows)

@@ -16,6 +16,7 @@ from pgvector.psycopg import register_vector
 from psycopg.conninfo import conninfo_to_dict
 
 from lingvis.collection.stores.contract import FullDiskError
+from lingvis.collection.stores.postgres import hnsw
 from lingvis.collection.stores.postgres.address import Address
 from lingvis.collection.stores.postgres.silence import LimitedConnection, SilentServerError
 from lingvis.errors import UserError
@@ -46,6 +47,11 @@ READING = """
     SELECT milliseconds, set_config('statement_timeout', milliseconds::text, false)
     FROM (SELECT CASE setting WHEN '0' THEN %s ELSE setting::int END AS milliseconds
         FROM pg_settings WHERE name = 'statement_timeout') AS limits
+"""
+# Candidates are sorted afterwards, so their order need not be strict (strict_order drops late ones).
+SEARCHING = """
+    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', false), set_config('hnsw.ef_search', %s, false),
+        set_config('hnsw.max_scan_tuples', %s, false)
 """
 ADVICE = {
     "password": "give it in the address, in the variable PGPASSWORD or in the file ~/.pgpass",
@@ -124,17 +130,13 @@ class ConnectionPool:
         self._fill()
 
     def read(self, action: Callable[[Connection], Result]) -> Result:
-        """Run an action in one transaction."""
+        """Run an action; every statement commits separately."""
 
         def attempt() -> Result:
             if self._away:
                 self._renew()
             try:
-                with (
-                    self._pool.connection(timeout=min(WAIT, PATIENCE)) as connection,
-                    self._using(),
-                    connection.transaction(),
-                ):
+                with self._pool.connection(timeout=min(WAIT, PATIENCE)) as connection, self._using():
                     return action(connection)
             except psycopg_pool.PoolTimeout as error:
                 if self._used >= CONNECTIONS:  # the server runs, but our other queries use all connections
@@ -183,6 +185,7 @@ class ConnectionPool:
 def _configure(connection: Connection) -> None:
     register_vector(connection)
     connection.execute(SETTINGS)
+    connection.execute(SEARCHING, [str(hnsw.IN_VIEW), str(hnsw.SCANNED)])
     milliseconds, _ = connection.execute(READING, [1000 * SECONDS_TO_READ]).fetchone() or (0, "")
     connection.seconds = milliseconds / 1000 + SECONDS_TO_CANCEL
 

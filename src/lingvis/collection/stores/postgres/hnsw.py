@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import sql
 
-from lingvis.collection.stores.postgres.connection import Connection
+if TYPE_CHECKING:
+    from lingvis.collection.stores.postgres.connection import Connection
 
 LONGEST = 4000  # values of a vector that pgvector can index
 ROW_BYTES, LINK_BYTES = 250, 16  # per row of the graph without its vector, and per link
 MOST_MEMORY = 4 * 2**30
-INDEXES = """
-    SELECT c.relname, i.indisvalid,
-        (SELECT option_value::int FROM pg_options_to_table(c.reloptions) WHERE option_name = 'm')
-    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
-    WHERE i.indrelid = to_regclass(%s) AND a.amname = 'hnsw'
-"""
 # As much memory as the graph needs, but at most 4 GB unless the administrator allows more; no time limit.
 BUILDING = """
     SELECT set_config('max_parallel_maintenance_workers', current_setting('max_parallel_workers'), false),
@@ -26,42 +20,14 @@ BUILDING = """
         set_config('maintenance_work_mem', greatest(setting::bigint, %s)::text, false)
     FROM pg_settings WHERE name = 'maintenance_work_mem'
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """The density of an index: neighbours per row, rows that are visited to find them, and candidates per search."""
-
-    neighbours: int
-    visited: int
-    candidates: int
-
-
-# pgvector's default finds 0.989 of the ten nearest among 100,000 rows of 1024 values, but 0.904 among 1,000,000.
-USUAL = Graph(neighbours=16, visited=64, candidates=500)
-# Among 1,000,000: 0.992, and 0.976 with 500 candidates. It takes 2.6 times as long to build.
-DENSE = Graph(neighbours=32, visited=128, candidates=1000)
-DENSE_FROM = 200_000  # rows
-
-
-def graph_for(rows: int) -> Graph:
-    """Return the density for a number of rows."""
-    return DENSE if rows >= DENSE_FROM else USUAL
+NEIGHBOURS, VISITED = 24, 64  # per row of the graph; rows that are visited to find them
+IN_VIEW = 600  # rows that a search has in view at a time: more find more of the best, in as much more time
+SCANNED = 20_000  # rows of the index that may be visited until enough have passed a filter
 
 
 def index_name(table: str, column: str) -> str:
     """Return the name of the index of a column."""
     return f"{table}_{column}_hnsw"
-
-
-def indexes(connection: Connection, table: str) -> dict[str, Graph]:
-    """Return the HNSW indexes of a table that can be used; a build that was killed leaves an unusable index."""
-    rows = connection.execute(INDEXES, [table])
-    return {
-        str(name): DENSE if (neighbours or 0) >= DENSE.neighbours else USUAL
-        for name, valid, neighbours in rows
-        if valid
-    }
 
 
 def owns(connection: Connection, table: str) -> bool:
@@ -73,22 +39,21 @@ def owns(connection: Connection, table: str) -> bool:
 
 
 def build(connection: Connection, table: str, column: str, *, dim: int, rows: int) -> None:
-    """Build the index of a column; replaces an unfinished index or one that has become too sparse."""
+    """Build the index of a column; replaces an unfinished one."""
     name = index_name(table, column)
-    graph = graph_for(rows)
     # Twice as many links as neighbours at the base of the graph, where all rows are; the levels above are small.
-    row_bytes = 2 * dim + ROW_BYTES + 2 * graph.neighbours * LINK_BYTES
+    row_bytes = 2 * dim + ROW_BYTES + 2 * NEIGHBOURS * LINK_BYTES
     connection.execute(BUILDING, [min(rows * row_bytes, MOST_MEMORY) // 1024])
     try:
-        _create(connection, name, table, column, graph)
+        _create(connection, name, table, column)
     except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
         # Parallel workers need shared memory, of which a container may have too little; one process needs none.
         connection.execute("SET max_parallel_maintenance_workers = 0")
-        _create(connection, name, table, column, graph)
+        _create(connection, name, table, column)
     connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
 
 
-def _create(connection: Connection, name: str, table: str, column: str, graph: Graph) -> None:
+def _create(connection: Connection, name: str, table: str, column: str) -> None:
     """Create the index beside an existing one, which is used until then."""
     parts: dict[str, Any] = {
         key: sql.Identifier(value)
@@ -99,7 +64,7 @@ def _create(connection: Connection, name: str, table: str, column: str, graph: G
         sql.SQL(
             "CREATE INDEX CONCURRENTLY {next} ON {table} USING hnsw ({column} halfvec_ip_ops) WITH (m = {m}, "
             "ef_construction = {ef})"
-        ).format(**parts, m=sql.Literal(graph.neighbours), ef=sql.Literal(graph.visited))
+        ).format(**parts, m=sql.Literal(NEIGHBOURS), ef=sql.Literal(VISITED))
     )
     with connection.transaction():
         connection.execute(sql.SQL("DROP INDEX IF EXISTS {name}").format(**parts))

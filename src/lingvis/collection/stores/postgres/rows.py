@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from lingvis.collection.stores.records import (
     Filter,
     Item,
     PictureInfo,
+    info_values,
 )
 
 # Texts are compared by code points, as in Python: a folder is then a range of paths that an index can find.
@@ -117,7 +117,7 @@ def to_columns(items: Sequence[Item], missing: Collection[str] = ()) -> list[lis
     """Return the parameters of `upsert_rows`, in the order of ids, so that two writers never wait for each other."""
     latest = {item.info.id: item for item in items}
     rows = [latest[id] for id in sorted(latest)]
-    infos = [astuple(item.info) for item in rows]
+    infos = [info_values(item.info) for item in rows]
     columns: list[list[Any]] = [[info[n] for info in infos] for n in range(len(INFO_COLUMNS))]
     for name, values in zip(INFO_COLUMNS, columns, strict=True):
         if name in TEXTS:

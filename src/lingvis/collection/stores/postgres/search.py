@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,14 @@ from psycopg import sql
 
 from lingvis.arrays import Floats
 from lingvis.collection.stores.escapes import to_text
-from lingvis.collection.stores.postgres.connection import Connection
 from lingvis.collection.stores.postgres.rows import read_columns, to_conditions, to_half, to_info
 from lingvis.collection.stores.postgres.state import State
 from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit
 
-# The first places come from a fixed number of candidates of the index, and later places from comparing every
-# other row: each picture has one place, and pages neither overlap nor have gaps. Measured with
-# 8,000 x 1024 in clusters and 500 candidates: 8 ms per query, recall 1.0 up to place 48, 0.97 up to 250; with 1,000
-# candidates 15 ms and 0.99.
-PLACES = 250
-SCANNED = 20_000  # rows of the index that may be visited until enough have passed a filter
+# The first places come from a fixed number of candidates of the index, and later places from comparing every other row: each
+# picture has one place, and pages neither overlap nor have gaps. The index orders by half precision, so that a few more
+# candidates than places are enough.
+PLACES, CANDIDATES = 250, 300
 # In single precision the index cannot be used: this compares every row exactly.
 EXACT = sql.SQL("{column}::vector({dim}) <#> query")
 # All queries in one statement: 100 of them took 0.65 s with 40,000 x 1024 rows and their index, one by one 1.06 s, with
@@ -44,72 +41,80 @@ NEAR = sql.SQL("""
 """)
 
 
-class Searcher:
-    """Searches one column of vectors in one table."""
+Rows = list[tuple[Any, ...]]
+Statement = tuple[sql.Composed, list[Any]]  # with its parameters
+Fetch = Callable[[Callable[[State], Statement]], Rows]  # asks the current table
 
-    def __init__(self, connection: Connection, state: State, column: str) -> None:
-        self._cursor = connection.cursor(binary=True)
-        self._column, self._missing = column, state.missing
-        self._parts = {
-            "info": read_columns(INFO_COLUMNS, state.missing),
-            "table": sql.Identifier(state.table),
-            "column": sql.Identifier(column),
-            "exact": EXACT.format(column=sql.Identifier(column), dim=sql.Literal(state.header.dim)),
-        }
+
+class Searcher:
+    """Searches one column of vectors."""
+
+    def __init__(self, fetch: Fetch, column: str) -> None:
+        self._fetch, self._column = fetch, column
 
     def exactly(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Compare every row that passes the filter."""
-        passes, values = to_conditions(where, self._column, self._missing)
-        statement = ALL.format(passes=passes, **self._parts)
-        return self._hits(statement, [_single(queries), *values, k, offset], len(queries), offset)
 
-    def by_index(
-        self, queries: Floats, k: int, offset: int, where: Filter, *, candidates: int
-    ) -> list[list[Hit]]:
+        def compare(state: State) -> Statement:
+            passes, values = to_conditions(where, self._column, state.missing)
+            return ALL.format(passes=passes, **self._parts(state)), [_single(queries), *values, k, offset]
+
+        return self._hits(compare, len(queries), offset)
+
+    def by_index(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Take the first places from the index, and later places by comparing every other row."""
         if k + offset <= PLACES:
-            return self._near(queries, k, offset, where, candidates)
+            return self._near(queries, k, offset, where)
         return [
             first[offset:] + self._others(query, first, k + offset - PLACES, max(0, offset - PLACES), where)
-            for query, first in zip(queries, self._near(queries, PLACES, 0, where, candidates), strict=True)
+            for query, first in zip(queries, self._near(queries, PLACES, 0, where), strict=True)
         ]
 
     def _others(self, query: Floats, first: Sequence[Hit], end: int, start: int, where: Filter) -> list[Hit]:
         """Return places `start` to `end` of the rows that are not among the first."""
         if len(first) < PLACES:
             return []
-        passes, values = to_conditions(where, self._column, self._missing)
-        passes = sql.SQL("{} AND id <> ALL(%s)").format(passes)
-        statement = ALL.format(passes=passes, **self._parts)
-        ids = [to_text(hit.id) for hit in first]
-        values = [_single(query[None]), *values, ids, end - start, start]
-        return self._hits(statement, values, 1, PLACES + start)[0]
 
-    def _near(self, queries: Floats, k: int, offset: int, where: Filter, candidates: int) -> list[list[Hit]]:
+        def compare(state: State) -> Statement:
+            passes, values = to_conditions(where, self._column, state.missing)
+            passes = sql.SQL("{} AND id <> ALL(%s)").format(passes)
+            ids = [to_text(hit.info.id) for hit in first]
+            statement = ALL.format(passes=passes, **self._parts(state))
+            return statement, [_single(query[None]), *values, ids, end - start, start]
+
+        return self._hits(compare, 1, PLACES + start)[0]
+
+    def _near(self, queries: Floats, k: int, offset: int, where: Filter) -> list[list[Hit]]:
         """Compare candidates from the index, or every row if there are too few candidates."""
-        self._cursor.execute(
-            # Candidates are sorted afterwards, so their order need not be strict (strict_order drops late ones).
-            "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', %s, true), "
-            "set_config('hnsw.max_scan_tuples', %s, true)",
-            [str(candidates), str(SCANNED)],
-        )
-        passes, values = to_conditions(where, self._column, self._missing)
-        statement = NEAR.format(passes=passes, **self._parts)
-        halfs = [to_half(query) for query in queries]
-        values = [_single(queries), halfs, *values, candidates, candidates, k, offset]
-        results = self._hits(statement, values, len(queries), offset)
+
+        def compare(state: State) -> Statement:
+            passes, values = to_conditions(where, self._column, state.missing)
+            halfs = [to_half(query) for query in queries]
+            statement = NEAR.format(passes=passes, **self._parts(state))
+            return statement, [_single(queries), halfs, *values, CANDIDATES, CANDIDATES, k, offset]
+
+        results = self._hits(compare, len(queries), offset)
         short = [number for number, hits in enumerate(results) if not hits]
         for number, hits in zip(short, self.exactly(queries[short], k, offset, where), strict=True):
             results[number] = hits
         return results
 
-    def _hits(self, statement: sql.Composed, values: list[Any], queries: int, offset: int) -> list[list[Hit]]:
+    def _hits(self, compare: Callable[[State], Statement], queries: int, offset: int) -> list[list[Hit]]:
         """Run a statement that returns the number of the query, INFO_COLUMNS and the distance (negative product)."""
         results: list[list[Hit]] = [[] for _ in range(queries)]
-        for number, *info, distance in self._cursor.execute(statement, values) if queries else ():
+        for number, *info, distance in self._fetch(compare) if queries else ():
             hits = results[number - 1]
             hits.append(Hit(offset + len(hits) + 1, -float(distance), to_info(info)))
         return results
+
+    def _parts(self, state: State) -> dict[str, sql.Composable]:
+        column = sql.Identifier(self._column)
+        return {
+            "info": read_columns(INFO_COLUMNS, state.missing),
+            "table": sql.Identifier(state.table),
+            "column": column,
+            "exact": EXACT.format(column=column, dim=sql.Literal(state.header.dim)),
+        }
 
 
 def _single(queries: Floats) -> list[Vector]:

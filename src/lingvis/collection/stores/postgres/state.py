@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import LiteralString
+from typing import Any, LiteralString
 
-from psycopg import sql
+from psycopg import Cursor, sql
 from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
@@ -16,20 +16,24 @@ from lingvis.collection.stores.postgres.rows import create_table
 from lingvis.collection.stores.records import FORMAT, LATER_COLUMNS, Header
 from lingvis.errors import UserError
 
+# An index that is being built, or that a killed build has left, is not valid.
 SELECT = """
-    SELECT header, name, to_regclass(name) IS NOT NULL, ARRAY(
-        SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(name) AND attnum > 0)
+    SELECT header, name, to_regclass(name) IS NOT NULL,
+        ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(name) AND attnum > 0),
+        ARRAY(SELECT relname::text FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+            WHERE indrelid = to_regclass(name) AND indisvalid)
     FROM (SELECT header, 'lingvis_items_' || table_number AS name FROM lingvis_collections WHERE name = %s) AS found
 """
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The current table, the header of its model, and columns that the table of an earlier version lacks."""
+    """The current table, the header of its model, columns that the table of an earlier version lacks, and its indexes."""
 
     table: str
     header: Header
     missing: tuple[str, ...] = ()
+    indexes: frozenset[str] = frozenset()
 
 
 def exists(connection: Connection, address: Address) -> bool:
@@ -39,10 +43,19 @@ def exists(connection: Connection, address: Address) -> bool:
 
 def read_state(connection: Connection, address: Address) -> State:
     """Read table and header; a rebuild changes the table, and maybe the model."""
-    row = connection.execute(SELECT, [address.collection]).fetchone()
+    return to_state(look(connection, address).fetchone(), address)
+
+
+def look(connection: Connection, address: Address) -> Cursor[tuple[Any, ...]]:
+    """Ask for what `to_state` reads; in a pipeline, the answer comes with that to the next statement."""
+    return connection.execute(SELECT, [address.collection])
+
+
+def to_state(row: tuple[Any, ...] | None, address: Address) -> State:
+    """Return the state in an answer to `look`; raises UserError if it is missing or damaged."""
     if row is None:
         raise missing(address)
-    fields, table, table_exists, columns = row
+    fields, table, table_exists, columns, indexes = row
     if isinstance(fields, dict) and fields.get("format", FORMAT) != FORMAT:
         raise UserError(
             f"{address.shown} has collection format {fields['format']!r}, this version reads {FORMAT}; upgrade lingvis, "
@@ -59,7 +72,8 @@ def read_state(connection: Connection, address: Address) -> State:
             f"{address.shown} is damaged (its table {table} is gone); restore a backup, or encode all pictures again "
             "(rebuild)"
         )
-    return State(table, header, tuple(name for name in LATER_COLUMNS if name not in columns))
+    lacking = tuple(name for name in LATER_COLUMNS if name not in columns)
+    return State(table, header, lacking, frozenset(indexes))
 
 
 def missing(address: Address) -> UserError:

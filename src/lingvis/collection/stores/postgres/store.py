@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
+import psycopg
 from psycopg import sql
 
 from lingvis.arrays import Floats
@@ -31,7 +31,7 @@ from lingvis.collection.stores.postgres.rows import (
     to_vector,
     upsert_rows,
 )
-from lingvis.collection.stores.postgres.search import Searcher
+from lingvis.collection.stores.postgres.search import Rows, Searcher, Statement
 from lingvis.collection.stores.records import (
     CAPTION_EMBEDDING,
     EMBEDDING,
@@ -133,8 +133,12 @@ class PostgresStore:
     def files(self) -> Iterator[StoredFile]:
         """Yield every row."""
         select = sql.SQL("SELECT {columns} FROM {table} WHERE id > %s ORDER BY id LIMIT %s")
-        last = ""
-        while rows := self._rows(select, last, PAGE, columns=names(FILE_COLUMNS)):
+        columns, last = names(FILE_COLUMNS), ""
+
+        def after(state: states.State) -> Statement:
+            return select.format(columns=columns, table=sql.Identifier(state.table)), [last, PAGE]
+
+        while rows := self._fetch(after):
             yield from (StoredFile(*map(from_text, row)) for row in rows)
             last = rows[-1][0]
 
@@ -203,15 +207,10 @@ class PostgresStore:
     ) -> list[list[Hit]]:
         """Return the best rows per query: by the index that `maintain` builds, otherwise by comparing every row."""
         column = CAPTION_EMBEDDING if captions else EMBEDDING
-
-        def ask(connection: Connection, table: str) -> list[list[Hit]]:
-            graph = hnsw.indexes(connection, table).get(hnsw.index_name(table, column))
-            searcher = Searcher(connection, self._state, column)
-            if graph is None:
-                return searcher.exactly(queries, k, offset, where)
-            return searcher.by_index(queries, k, offset, where, candidates=graph.candidates)
-
-        return self._read(ask)
+        searcher, state = Searcher(self._fetch, column), self._state
+        if hnsw.index_name(state.table, column) in state.indexes:
+            return searcher.by_index(queries, k, offset, where)
+        return searcher.exactly(queries, k, offset, where)
 
     def maintain(self) -> None:
         """Build the indexes that are due, at the end of the current writing.
@@ -224,6 +223,7 @@ class PostgresStore:
 
     def _care(self, connection: Connection) -> None:
         build_due(connection, self._address, (EMBEDDING, CAPTION_EMBEDDING), exact_values=self._exact_values)
+        self._refresh(connection)
 
     def browse(self, *, k: int, offset: int = 0, where: Filter) -> list[PictureInfo]:
         """Return the newest rows."""
@@ -251,26 +251,38 @@ class PostgresStore:
             connection.execute(add_columns(state.table, state.missing))
             self._refresh(connection)
 
-    def _among(self, values: Sequence[str], columns: Sequence[str], key: str = "id") -> list[tuple[Any, ...]]:
+    def _among(self, values: Sequence[str], columns: Sequence[str], key: str = "id") -> Rows:
         select = sql.SQL("SELECT {columns} FROM {table} WHERE {key} = ANY(%s)")
         texts = [to_text(value) for value in values]
+        return self._fetch(
+            lambda state: (
+                select.format(
+                    table=sql.Identifier(state.table),
+                    columns=read_columns(columns, state.missing),
+                    key=sql.Identifier(key),
+                ),
+                [texts],
+            )
+        )
 
-        def fetch(connection: Connection, table: str) -> list[tuple[Any, ...]]:
-            parts = {
-                "table": sql.Identifier(table),
-                "columns": read_columns(columns, self._state.missing),
-                "key": sql.Identifier(key),
-            }
-            return connection.cursor(binary=True).execute(select.format(**parts), [texts]).fetchall()
+    def _fetch(self, make: Callable[[states.State], Statement]) -> Rows:
+        """Return the rows that a statement finds in the current table, in one round trip.
 
-        return self._read(fetch)
+        It is made for the state that was last seen, and made again if the answer beside it shows another one.
+        """
 
-    def _rows(self, query: sql.SQL, *values: object, **parts: sql.Composable) -> list[tuple[Any, ...]]:
-        def fetch(connection: Connection, table: str) -> list[tuple[Any, ...]]:
-            cursor = connection.cursor(binary=True)
-            return cursor.execute(query.format(table=sql.Identifier(table), **parts), values).fetchall()
+        def ask(connection: Connection) -> Rows:
+            before = self._state
+            with contextlib.suppress(psycopg.errors.UndefinedTable):  # a rebuild has replaced it
+                with connection.pipeline():
+                    looked = states.look(connection, self._address)
+                    found = connection.cursor(binary=True).execute(*make(before))
+                if self._follow(states.to_state(looked.fetchone(), self._address)) == before:
+                    return found.fetchall()
+            self._refresh(connection)
+            return connection.cursor(binary=True).execute(*make(self._state)).fetchall()
 
-        return self._read(fetch)
+        return self._pool.read(ask)
 
     def _read(self, action: Callable[[Connection, str], Result]) -> Result:
         return self._pool.read(lambda connection: action(connection, self._refresh(connection)))
@@ -288,7 +300,11 @@ class PostgresStore:
 
     def _refresh(self, connection: Connection) -> str:
         """Load changes by other processes; returns the current table."""
-        before, self._state = self._state, states.read_state(connection, self._address)
-        if self.header.image_fingerprint != before.header.image_fingerprint:
+        return self._follow(states.read_state(connection, self._address)).table
+
+    def _follow(self, state: states.State) -> states.State:
+        """Use a state from now on; raises UserError if it belongs to another model."""
+        before, self._state = self._state, state
+        if state.header.image_fingerprint != before.header.image_fingerprint:
             raise UserError(f"collection {self._address.shown} was rebuilt with another model; open it again")
-        return self._state.table
+        return state

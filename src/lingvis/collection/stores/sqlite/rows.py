@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import astuple
 from datetime import datetime
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -25,6 +24,7 @@ from lingvis.collection.stores.records import (
     Item,
     PictureInfo,
     StoredFile,
+    info_values,
 )
 
 APPLICATION = 0x6C76_6331  # the mark of our databases
@@ -96,7 +96,7 @@ def upsert_row() -> str:
 
 def to_row(info: PictureInfo) -> list[Any]:
     """Return the parameters of `upsert_row`."""
-    values = list(astuple(info))
+    values = list(info_values(info))
     for place in DATE_PLACES:
         values[place] = to_date(values[place])
     return values

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lingvis.arrays import Floats, Ints
+from lingvis.arrays import Floats
 from lingvis.collection.stores.exact import ExactIndex, Reloading
 from lingvis.collection.stores.folder.albums import FolderAlbums
 from lingvis.collection.stores.folder.header import (
@@ -49,8 +49,8 @@ from lingvis.collection.stores.sqlite.connection import (
     open_to_write,
 )
 from lingvis.collection.stores.sqlite.reading import (
+    PassingRows,
     column_names,
-    passing_numbers,
     read_infos,
     read_vectors,
     read_version,
@@ -79,6 +79,7 @@ class State:
     stamp: int
     pool: ConnectionPool
     exact: Reloading[ExactIndex]
+    passing: PassingRows
 
 
 class SqliteStore:
@@ -121,7 +122,7 @@ class SqliteStore:
         pool = ConnectionPool(file)
         with pool.reading():
             pass  # raises if it is damaged
-        return State(stored.header, file, stored.stamp, pool, Reloading())
+        return State(stored.header, file, stored.stamp, pool, Reloading(), PassingRows())
 
     @reported
     def replace_header(self, header: Header) -> None:
@@ -236,7 +237,7 @@ class SqliteStore:
         with state.pool.reading() as connection:
             load = partial(_load, connection, column, state.header.dim)
             index = state.exact.get(column, read_version(connection), load)
-            passing: Ints | None = None if where == Filter() else passing_numbers(connection, where)
+            passing = None if where == Filter() else state.passing.get(connection, where)
             records = partial(read_infos, connection, "number")
             return index.search(queries, k=k, offset=offset, passing=passing, records=records)
 
