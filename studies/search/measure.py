@@ -110,7 +110,7 @@ def _search(
 
 
 def _filtered(engine: OurStore, queries: Floats, count: int) -> list[dict[str, Any]]:
-    """What is found, and how fast, where a filter leaves a share of the rows."""
+    """Recall and time where a filter leaves a share of the rows."""
     results = []
     for share in SHARES:
         passing = max(K, int(share * count))

@@ -1,4 +1,4 @@
-"""What thumbnails in the rows of a Milvus collection cost, and browsing it: speed of writing, memory, times.
+"""The cost of thumbnails in the rows of a Milvus collection, and of browsing it: speed of writing, memory, times.
 
 python -m studies milvus [--rows 10000] [--work DIR]
 

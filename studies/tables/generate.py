@@ -64,6 +64,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "liwe-sizes": ablations.liwe_sizes,
     "lambda": ablations.lambdas,
     "exploration": ablations.exploration,
+    "pretraining": ablations.pretraining,
     "search-log": ablations.search_log,
     "latent": ablations.latent_tokens,
     "plateaus": ablations.plateaus,

@@ -35,6 +35,7 @@ LANGUAGE_BLOCKS = (
     "liwe-sizes",
     "machine-captions",
     "plateaus",
+    "pretraining",
     "search-log",
     "sentences",
     "translated-languages",
@@ -209,6 +210,22 @@ def test_the_weight_of_masking_is_read_on_val(tmp_path: Path) -> None:
     table = lines(ablations.lambdas(Results(tmp_path)))
     column = "mR on val, mean of ten languages"
     assert (table["1e-2"][column], table["1e-1"][column]) == ("35.5", "not measured")
+
+
+def test_pretraining_shows_the_first_and_the_best_recall(tmp_path: Path) -> None:
+    log = [
+        {"epoch": 0, "R@10": 20.0},
+        {"epoch": 1, "loss": 0.2, "blind": 0.1, "R@10": 30.0},
+        {"epoch": 2, "loss": 0.15, "blind": 0.1, "R@10": 45.0},
+        {"epoch": 3, "loss": 0.12, "blind": 0.1, "R@10": 41.0},
+        {"tokens": 40000, "used": 1234, "shared": 25.4},
+    ]
+    assert ablations.pretraining(Results(tmp_path)) == "Not measured."
+    record = {"name": "smalr/1", "row": "smalr", "seed": 1, "pretraining": log}
+    append(tmp_path / "languages" / RUNS, record)
+    line = ablations.pretraining(Results(tmp_path)).splitlines()[-1]
+    cells = "SMALR, 10 languages | 1 | 0.200 | 0.120 | 0.100 | 30.0 | 45.0 | 1,234 of 40,000 | 25 %"
+    assert line == f"| {cells} |"
 
 
 def test_every_row_of_the_tables_is_trained() -> None:

@@ -29,7 +29,7 @@ GRU = 2 * 3 * 1024 * (300 + 1024 + 2)
 # Weight of masked cross-language modelling, as a power of ten, and its record.
 LAMBDAS = {
     -5: "smalr-lambda-5",
-    -4: "smalr",
+    -4: "smalr-lambda-4",
     -3: "smalr-lambda-3",
     -2: "smalr-lambda-2",
     -1: "smalr-lambda-1",
@@ -72,7 +72,7 @@ def lambdas(results: Results) -> str:
     rows = []
     for power, name in LAMBDAS.items():
         average = val_average(results, name)
-        paper = " (the paper's)" if name == "smalr" else ""
+        paper = " (the paper's)" if power == -4 else ""
         rows.append([f"1e{power}{paper}", MISSING if average is None else f"{average:.1f}"])
     return table(["weight", "mR on val, mean of ten languages"], rows)
 
@@ -84,6 +84,28 @@ def exploration(results: Results) -> str:
     for label, name in {"LA without exploration": "la-no-exploration", "LA": "la"}.items():
         rows.append([label, *cells(scores(results, name), len(head) - 1)[: len(head) - 1]])
     return table(head, rows)
+
+
+def pretraining(results: Results) -> str:
+    """Losses, recall and shared tokens of the latent vocabulary of SMALR before training, by run."""
+    rows = []
+    for label, name in {"SMALR, 2 languages": "smalr-2-languages", "SMALR, 10 languages": "smalr"}.items():
+        runs = [run for run in runs_of(results, name) if run.get("pretraining")]
+        rows += [[label, str(run["seed"]), *_pretrained(run["pretraining"])] for run in runs]
+    head = ["model", "seed", "loss, first epoch", "loss, last", "blind", "R@10, first", "R@10, best"]
+    return (
+        table([*head, "tokens used", "translations with one token"], rows)
+        if rows
+        else f"{MISSING.capitalize()}."
+    )
+
+
+def _pretrained(log: Sequence[Record]) -> list[str]:
+    epochs, last = [line for line in log if line.get("epoch")], log[-1]
+    losses = [f"{epochs[place]['loss']:.3f}" for place in (0, -1)]
+    recalls = [epochs[0]["R@10"], max(line["R@10"] for line in epochs)]
+    numbers = [*losses, f"{epochs[-1]['blind']:.3f}", *(f"{recall:.1f}" for recall in recalls)]
+    return [*numbers, f"{last['used']:,} of {last['tokens']:,}", f"{last['shared']:.0f} %"]
 
 
 def search_log(results: Results) -> str:

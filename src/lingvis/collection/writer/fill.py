@@ -19,7 +19,8 @@ from lingvis.collection.writer.stored import StoredRows
 from lingvis.collection.writer.workers import EncodedPicture, EncodedVideo, IndexWorkers, Outcome
 from lingvis.features.pictures import BrokenPicture
 
-# A transaction takes as long as storing hundreds of rows, so many workers wait for it; a kill loses no more than this.
+# A transaction takes as long as storing hundreds of rows, too long for each batch of a cluster. A kill loses at most
+# these rows.
 STORED_ROWS = 1024
 STORED_SECONDS = 0.25
 

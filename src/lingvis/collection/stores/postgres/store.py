@@ -303,7 +303,7 @@ class PostgresStore:
         return self._follow(states.read_state(connection, self._address)).table
 
     def _follow(self, state: states.State) -> states.State:
-        """Take over a state; raises UserError if it belongs to another model."""
+        """Use a state from now on; raises UserError if it belongs to another model."""
         before, self._state = self._state, state
         if state.header.image_fingerprint != before.header.image_fingerprint:
             raise UserError(f"collection {self._address.shown} was rebuilt with another model; open it again")
