@@ -12,6 +12,7 @@ PICTURES = 100_000_000
 FILE_BYTES = 500_000  # of a photograph
 CORE_HOUR = 0.04  # US dollars for a core with its memory
 GB_MONTH = 0.08  # US dollars for a gigabyte of SSD
+MANY = 1_000_000  # rows from which on the memory of a server tells something about more of them
 SCAN_BYTES = 3  # per value in the memory of an exact search: half precision and a code
 MACHINES = (2, 64, 256, 1024)  # cores
 
@@ -123,7 +124,9 @@ def _measured_memory(results: Results) -> dict[str, float]:
         label = f"search index in memory, PostgreSQL (halfvec HNSW, {graph['vectors']:,} measured)"
         found[label] = 1e6 * graph["index_mb"] / graph["vectors"]
     servers = [
-        each for each in results.where("search", benchmark="search", engine="milvus") if "memory_mb" in each
+        each
+        for each in results.where("search", benchmark="search", engine="milvus")
+        if "memory_mb" in each and each["vectors"] >= MANY
     ]
     if servers:
         server = max(servers, key=lambda each: int(each["vectors"]))
