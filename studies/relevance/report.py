@@ -49,6 +49,7 @@ def confidence_table(record: dict[str, Any]) -> str:
         if row["lang"] != "all" and row["size"] != LARGEST:
             continue
         answerable, first, absent = row["answerable"], row["right_first"], row["absent"]
+        undecided = row["undecided"]
         if not sum(answerable.values()):
             continue
         rows.append(
@@ -58,6 +59,7 @@ def confidence_table(record: dict[str, Any]) -> str:
                 row["kind"],
                 _of(answerable["strong"], sum(answerable.values())),
                 _of(first["strong"], answerable["strong"]),
+                _of(first["strong"], answerable["strong"] - undecided["strong"]),
                 _of(first["likely"], answerable["likely"]),
                 _of(first["weak"], answerable["weak"]),
                 _of(absent["strong"], sum(absent.values())),
@@ -70,6 +72,7 @@ def confidence_table(record: dict[str, Any]) -> str:
         "queries",
         "marked strong",
         "right first: strong",
+        "of the decided",
         "right first: likely",
         "right first: weak",
         "no right picture: strong",

@@ -4,8 +4,8 @@ python -m studies relevance DATASET --run lingvis-base --split test
 
 The calibration and the known words are those of the model folder (`lingvis calibrate`), which are fitted on split val and
 collected from split train. Each query is searched among all pictures of the split and among random collections of them.
-Right pictures are judged by captions, see lingvis/relevance/judgements.py: a first hit that captions do not mention counts
-as not right here, although the thing may be in the picture.
+Right pictures are judged by captions, see lingvis/relevance/judgements.py: a first hit whose captions do not mention the
+thing counts as not right here, although it may be in the picture; first hits that captions do not decide are counted.
 """
 
 from __future__ import annotations
@@ -52,12 +52,14 @@ def measure_confidence(
 
 
 def _counts(trials: Iterable[Trial], calibration: Calibration) -> dict[str, dict[str, int]]:
-    """Numbers of queries per level: with a right picture, of these with it first, and without a right picture."""
-    counts = {name: dict.fromkeys(LEVELS, 0) for name in ("answerable", "right_first", "absent")}
+    """Numbers of queries per level: with a right picture, of these with it first, or with a first hit that captions do
+    not decide, and without a right picture."""
+    counts = {name: dict.fromkeys(LEVELS, 0) for name in ("answerable", "right_first", "undecided", "absent")}
     for trial in trials:
         level = calibration.confidence(trial.scores[0], trial.pictures, trial.spread)
         counts["answerable" if trial.query.answerable else "absent"][level] += 1
         counts["right_first"][level] += trial.judged[0] is True
+        counts["undecided"][level] += trial.query.answerable and trial.judged[0] is None
     return counts
 
 

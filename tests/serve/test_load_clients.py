@@ -33,6 +33,6 @@ def test_clients_count_refusals_and_errors(home: Path) -> None:
 
 
 def test_only_growth_that_matters_is_a_leak() -> None:
-    assert not list(growth_problems({"after_10_s": 400.0, "end": 445.0}))
-    assert not list(growth_problems({"after_10_s": 1000.0, "end": 1090.0}))
-    assert list(growth_problems({"after_10_s": 400.0, "end": 460.0}))
+    assert not list(growth_problems({"middle": 400.0, "end": 445.0}))
+    assert not list(growth_problems({"middle": 1000.0, "end": 1090.0}))
+    assert list(growth_problems({"middle": 400.0, "end": 460.0}))

@@ -15,7 +15,7 @@ from lingvis.relevance.judgements import Trial
 
 Doubles = NDArray[np.float64]
 STEPS, RIDGE = 100, 1e-6
-FEWEST = 30  # right hits, and wrong ones
+FEWEST = 16  # right first hits, and wrong ones
 
 
 def fit_calibration(
