@@ -163,7 +163,7 @@ def test_the_command_prints_tables_or_json(tmp_path: Path, capsys: pytest.Captur
     arguments += ["--dim", "16", "--typed", "0", "--work", str(tmp_path)]
     main(arguments)
     shown = capsys.readouterr().out
-    assert "200 x 16" in shown and "300 x 16" in shown and shown.count("numpy") == 2
+    assert "200 x 16" in shown and "300 x 16" in shown and shown.count("│ numpy") == 2
     main([*arguments, "--json"])
     printed = json.loads(capsys.readouterr().out)
     assert [each["vectors"] for each in printed["vectors"]] == [200, 300]

@@ -57,7 +57,9 @@ class Reader:
         """Yield all pictures for which a condition holds, in the order of ids."""
         last, rest = "", f" and {condition}" if condition else ""
         while True:
-            rows = self.query(f"id > {literal(last)}{rest}", columns, limit=PAGE)
+            after = f"id > {literal(last)}{rest}"
+            # A server that has just started knows its collections before it has loaded them.
+            rows = self.connection.patiently(lambda after=after: self.query(after, columns, limit=PAGE))  # type: ignore[misc]
             yield from rows
             if len(rows) < PAGE:
                 return
