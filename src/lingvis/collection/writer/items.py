@@ -23,7 +23,7 @@ def new_item(file: ScannedFile, picture: EncodedPicture) -> Item:
         width=facts.width,
         height=facts.height,
         format=facts.format,
-        date=facts.camera.taken or datetime.fromtimestamp(file.mtime_ns // 10**9),
+        date=facts.camera.taken or _changed(file.mtime_ns),
         camera=facts.camera.camera,
         latitude=facts.camera.latitude,
         longitude=facts.camera.longitude,
@@ -35,15 +35,21 @@ def new_item(file: ScannedFile, picture: EncodedPicture) -> Item:
 
 
 def moved_item(item: Item, file: ScannedFile) -> Item:
-    """Return the row of one file for another file with the same content."""
-    info = replace(
-        item.info,
-        id=picture_id(file.path, item.info.second),
+    """Return the row of one file for another file with the same content: the same as if this one were encoded."""
+    info = item.info
+    moved = replace(
+        info,
+        id=picture_id(file.path, info.second),
         path=file.path,
         size=file.size,
         mtime_ns=file.mtime_ns,
+        date=_changed(file.mtime_ns) if info.date == _changed(info.mtime_ns) else info.date,
     )
-    return replace(item, info=info)
+    return replace(item, info=moved)
+
+
+def _changed(mtime_ns: int) -> datetime:
+    return datetime.fromtimestamp(mtime_ns // 10**9)
 
 
 def picture_id(path: str, second: float | None = None) -> str:
