@@ -21,11 +21,6 @@ seconds = time.perf_counter() - began
 print(json.dumps([seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
 sys.exit(os.waitstatus_to_exitcode(status))
 """
-SIZE = """
-import pathlib, sysconfig
-folder = pathlib.Path(sysconfig.get_paths()["purelib"])
-print(sum(file.lstat().st_blocks * 512 for file in folder.rglob("*")))
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +48,3 @@ def _run(command: Sequence[str]) -> ColdSearch:
     if done.returncode:
         raise UserError(f"{' '.join(command)} ended with status {done.returncode}; see above")
     return ColdSearch(*json.loads(done.stdout))
-
-
-def installed_bytes(python: Path) -> int:
-    """Bytes on the disk of the packages of an interpreter's environment."""
-    done = subprocess.run([str(python), "-c", SIZE], capture_output=True, text=True, check=True)
-    return int(done.stdout)

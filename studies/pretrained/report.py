@@ -56,7 +56,7 @@ def without_torch_table(results: Results) -> str:
             table(["", "torch", "onnxruntime"], [[name, *values] for name, values in numbers.items()]),
             "",
             f"The largest difference of a score on split test of {record['dataset']} is {difference:.1e}; at least "
-            f"{100 * equal:.2f} % of the ranks of each language are equal. The collection has {search['pictures']} "
-            f"pictures. `lingvis[photos]` takes {record['installed_bytes'] / 1e6:.0f} MB on the disk.",
+            f"{100 * equal:.2f} % of the ranks of each language are equal. The collection has "
+            f"{search['pictures']} pictures.",
         ]
     )

@@ -33,7 +33,7 @@ from lingvis.model.encoder import Encoder
 from lingvis.model.folder import ModelConfig
 from lingvis.model.onnx.embedder import OnnxEmbedder
 from studies.arguments import add_out, make_parser
-from studies.pretrained.cold import cold_search, installed_bytes
+from studies.pretrained.cold import cold_search
 from studies.pretrained.precision import median_ms, one_core
 from studies.records import RUNS, Record, append, check_writable, origin
 
@@ -152,7 +152,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "languages": languages,
         "encoding": encoding,
         "search": search,
-        "installed_bytes": installed_bytes(args.python),
         "caveats": args.caveat,
         **origin(),
     }
@@ -161,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{record['name']}: scores differ by at most "
         f"{max(each['largest_difference'] for each in languages.values()):.1e}, equal ranks "
         f"{min(each['equal_ranks'] for each in languages.values()):.4f}; cold search {search['cold']}; warm "
-        f"{search['warm_ms']} ms; {encoding}; {record['installed_bytes'] / 1e6:.0f} MB installed"
+        f"{search['warm_ms']} ms; {encoding}"
     )
 
 
