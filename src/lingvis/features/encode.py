@@ -19,6 +19,7 @@ from lingvis.data.picture_input import PictureInput, describe_picture
 from lingvis.data.rows import Box
 from lingvis.data.video.formats import ALL_SUFFIXES
 from lingvis.data.video.sampling import BY_SCENE, Sampling
+from lingvis.device import kept_memory
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Backbone, BackboneInput
 from lingvis.features.decoding.content import DecodeRequest, PictureContent, ViewRequest
@@ -99,10 +100,11 @@ class PictureEncoder:
         decoders: in this process by default; a `DecoderPool` for files of strangers. A batch of videos is smaller, since
         each has many frames.
         """
-        for results in self.decoded(files, batch_size=batch_size, threads=threads, decoders=decoders):
-            readable = [result for result in results if isinstance(result, DecodedPicture)]
-            encoded = iter(self.encode(readable, batch_size) if readable else [])
-            yield [next(encoded) if isinstance(result, DecodedPicture) else result for result in results]
+        with kept_memory():
+            for results in self.decoded(files, batch_size=batch_size, threads=threads, decoders=decoders):
+                readable = [result for result in results if isinstance(result, DecodedPicture)]
+                encoded = iter(self.encode(readable, batch_size) if readable else [])
+                yield [next(encoded) if isinstance(result, DecodedPicture) else result for result in results]
 
     def decoded(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from lingvis.device import kept_memory
 from lingvis.processes.group import process_number
 from lingvis.progress import ProgressBar
 from lingvis.training.loop.average import WeightAverage
@@ -70,7 +71,7 @@ def fit(
     steps = plan.epochs * sampler.batch_count()
     average = WeightAverage(task.model, plan.average, state.average) if plan.average else None
     take_step = make_step(task, optimizer, clip=plan.clip)
-    with run as record, _progress(label, steps, state.step) as advance:
+    with kept_memory(), run as record, _progress(label, steps, state.step) as advance:
         for epoch in range(state.epoch, plan.epochs):
             progress = f"epoch {epoch + 1}/{plan.epochs}"
             begin_epoch(optimizer, epoch)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lingvis.arrays import Floats
-from lingvis.collection.stores.exact import ExactIndex, Reloading
+from lingvis.collection.stores.exact import EXACT_VALUES, ExactIndex, Reloading
 from lingvis.collection.stores.folder.albums import FolderAlbums
 from lingvis.collection.stores.folder.header import (
     check_engine,
@@ -63,9 +63,6 @@ from lingvis.collection.stores.records import (
     ranked,
 )
 
-# Exact search in memory up to this size, 400 MB. Measured with 100,000 x 1024 on 2 cores: 11 ms per query, against 20 to 25
-# with the index below, whose time hardly grows; a query may take 50 ms with the encoding of its words.
-EXACT_VALUES = 200_000_000
 # Rows per partition, and the number of partitions that a query searches: a minimum, and a share of all. Recall@10 of
 # clustered vectors of 1024 values: 100,000 (50 partitions) with 20 of them 0.98, with 30 0.99, with 40 1.00, at nearly
 # the same speed; 1,000,000 (500 partitions) with 130 of them 0.97, with 230 0.99. Smaller partitions found no more and

@@ -31,3 +31,5 @@ def build_due(connection: Connection, address: Address, columns: Sequence[str], 
         (rows,) = connection.execute(count).fetchone() or (0,)
         if rows * dim > exact_values and joins(connection, address):
             hnsw.build(connection, table, column, dim=dim, rows=rows)
+    # Otherwise the server would learn only minutes later how many rows there are, and read all of them until then.
+    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))

@@ -50,7 +50,6 @@ def build(connection: Connection, table: str, column: str, *, dim: int, rows: in
         # Parallel workers need shared memory, of which a container may have too little; one process needs none.
         connection.execute("SET max_parallel_maintenance_workers = 0")
         _create(connection, name, table, column)
-    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
 
 
 def _create(connection: Connection, name: str, table: str, column: str) -> None:

@@ -50,6 +50,8 @@ COLUMNS = {
 # Vectors are stored in the row if they fit a page, for fast scans; thumbnails are stored outside.
 STORAGE = {"thumbnail": "external", EMBEDDING: "main", CAPTION_EMBEDDING: "main"}
 SEARCHED = ("path", "date", "size", "format")
+# The number of the transaction that wrote the row, by which a process sees what has changed since it read all vectors.
+CHANGED, CHANGED_BY = "changed", "pg_current_xact_id()::text::bigint"
 TEXTS = {"id", "path", "hash", "format", CAPTION, "lang", "camera"}
 
 
@@ -60,6 +62,7 @@ def create_table(table: str, dim: int) -> sql.Composed:
         sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind).format(dim=size))
         for name, kind in COLUMNS.items()
     ]
+    columns.append(sql.SQL("{} bigint DEFAULT " + CHANGED_BY).format(sql.Identifier(CHANGED)))
     statements = [sql.SQL("CREATE TABLE {} ({})").format(sql.Identifier(table), sql.SQL(", ").join(columns))]
     statements += [
         sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET STORAGE {}").format(
@@ -69,7 +72,7 @@ def create_table(table: str, dim: int) -> sql.Composed:
     ]
     statements += [
         sql.SQL("CREATE INDEX {} ON {} ({})").format(*map(sql.Identifier, (f"{table}_{name}", table, name)))
-        for name in SEARCHED
+        for name in (*SEARCHED, CHANGED)
     ]
     return sql.SQL("; ").join(statements)
 
@@ -80,12 +83,23 @@ def names(columns: Sequence[str]) -> sql.Composed:
 
 
 def add_columns(table: str, missing: Sequence[str]) -> sql.Composed:
-    """Return the statement that adds columns to a table of an earlier version."""
+    """Return the statements that add columns to a table of an earlier version, without writing its rows again."""
     added = [
-        sql.SQL("ADD COLUMN IF NOT EXISTS {} {}").format(sql.Identifier(name), sql.SQL(COLUMNS[name]))
+        sql.SQL("ADD COLUMN IF NOT EXISTS {} {}").format(
+            sql.Identifier(name), sql.SQL("bigint" if name == CHANGED else COLUMNS[name])
+        )
         for name in missing
     ]
-    return sql.SQL("ALTER TABLE {} {}").format(sql.Identifier(table), sql.SQL(", ").join(added))
+    statements = [sql.SQL("ALTER TABLE {} {}").format(sql.Identifier(table), sql.SQL(", ").join(added))]
+    if CHANGED in missing:
+        names = {"table": table, "column": CHANGED, "index": f"{table}_{CHANGED}"}
+        parts = {key: sql.Identifier(name) for key, name in names.items()}
+        counted = "ALTER TABLE {table} ALTER COLUMN {column} SET DEFAULT " + CHANGED_BY
+        statements += [
+            sql.SQL(text).format(**parts)
+            for text in (counted, "CREATE INDEX IF NOT EXISTS {index} ON {table} ({column})")
+        ]
+    return sql.SQL("; ").join(statements)
 
 
 def read_columns(columns: Sequence[str], missing: Collection[str]) -> sql.Composed:
@@ -108,6 +122,8 @@ def upsert_rows(table: str, missing: Collection[str] = ()) -> sql.Composed:
         for kind in stored.values()
     ]
     changes = [sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in list(stored)[1:]]
+    if CHANGED not in missing:
+        changes.append(sql.SQL("{} = DEFAULT").format(sql.Identifier(CHANGED)))
     return sql.SQL("INSERT INTO {} ({}) SELECT * FROM unnest({}) ON CONFLICT (id) DO UPDATE SET {}").format(
         sql.Identifier(table), names(list(stored)), sql.SQL(", ").join(values), sql.SQL(", ").join(changes)
     )

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from lingvis.collection.stores.postgres.address import Address
 from lingvis.collection.stores.postgres.connection import Connection
 from lingvis.collection.stores.postgres.migrations import is_prepared
-from lingvis.collection.stores.postgres.rows import create_table
+from lingvis.collection.stores.postgres.rows import CHANGED, create_table
 from lingvis.collection.stores.records import FORMAT, LATER_COLUMNS, Header
 from lingvis.errors import UserError
 
@@ -72,7 +72,7 @@ def to_state(row: tuple[Any, ...] | None, address: Address) -> State:
             f"{address.shown} is damaged (its table {table} is gone); restore a backup, or encode all pictures again "
             "(rebuild)"
         )
-    lacking = tuple(name for name in LATER_COLUMNS if name not in columns)
+    lacking = tuple(name for name in (*LATER_COLUMNS, CHANGED) if name not in columns)
     return State(table, header, lacking, frozenset(indexes))
 
 

@@ -1,0 +1,128 @@
+"""Vectors of a table in the memory of this process, for exact searches that the server would need too long for."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import sql
+
+from lingvis.arrays import Floats
+from lingvis.collection.stores.exact import RELOAD_SHARE
+from lingvis.collection.stores.postgres.connection import Connection
+from lingvis.collection.stores.postgres.rows import CHANGED
+from lingvis.collection.stores.postgres.state import State
+from lingvis.collection.stores.scan import Halves, VectorScan
+
+PAGE = 4096  # rows that are fetched at a time
+HEAD = 4  # bytes before the values of a vector, as the server sends it
+SECONDS_BETWEEN_TRIES = 30.0
+
+log = logging.getLogger("lingvis.collection")
+Read = Callable[[Callable[[Connection], Any]], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """The vectors of a column at one moment, and the ids of their rows.
+
+    since: every transaction before this one has ended, so that all other changes are in rows with this number or a larger
+    one in the column CHANGED.
+    """
+
+    table: str
+    since: int
+    ids: NDArray[np.bytes_]
+    scan: VectorScan
+
+    def candidates(self, queries: Floats, count: int) -> tuple[list[str], list[float]]:
+        """Return the ids of the `count` best rows of all queries, and per query a score that no other row reaches."""
+        best = [self.scan.best(query, count) for query in queries]
+        rows = np.unique(np.concatenate([found for found, _ in best]))
+        least = [float(scores.min()) if len(scores) < len(self.scan) else -np.inf for _, scores in best]
+        return [id.decode() for id in self.ids[rows].tolist()], least
+
+
+class HeldVectors:
+    """A snapshot per column, loaded by a thread once this process has searched before, and again after many changes.
+
+    A program that searches once is answered by the server, which is faster than loading. most_values: of a snapshot.
+    """
+
+    def __init__(self, *, most_values: int) -> None:
+        self._most = most_values
+        self._held: dict[str, Snapshot] = {}
+        self._asked: set[tuple[str, str]] = set()
+        self._lock, self._next_try = threading.Lock(), 0.0
+        self._loading: threading.Thread | None = None
+
+    def get(self, state: State, column: str, read: Read) -> Snapshot | None:
+        """Return the snapshot of the current table; None if there is none yet. read: runs an action on a connection."""
+        held = self._held.get(column)
+        if held is not None and held.table == state.table:
+            return held
+        if (state.table, column) in self._asked:
+            self.load(state, column, read)
+        self._asked.add((state.table, column))
+        return None
+
+    def load(self, state: State, column: str, read: Read) -> None:
+        """Start a thread that loads a new snapshot, unless one runs or has just run."""
+        with self._lock:
+            waits = self._loading is not None or time.monotonic() < self._next_try
+            if (
+                waits or CHANGED in state.missing
+            ):  # changes in a table of an earlier version could not be seen
+                return
+            work = threading.Thread(target=self._load, args=(state, column, read), name="load", daemon=True)
+            self._loading = work
+        work.start()
+
+    def wait(self) -> None:
+        """Wait for the end of a load that has begun."""
+        loading = self._loading
+        if loading is not None:
+            loading.join()
+
+    def _load(self, state: State, column: str, read: Read) -> None:
+        began, pause = time.monotonic(), SECONDS_BETWEEN_TRIES
+        try:
+            snapshot = read(lambda connection: read_snapshot(connection, state, column, self._most))
+            if snapshot is not None:
+                self._held[column] = snapshot
+                pause = (time.monotonic() - began) * (1 / RELOAD_SHARE - 1)
+        except Exception as error:  # the server still answers, or a search will tell why it does not
+            log.warning("the vectors of the collection cannot be held in memory: %s", error)
+        finally:
+            with self._lock:
+                self._loading, self._next_try = None, time.monotonic() + pause
+
+
+def read_snapshot(connection: Connection, state: State, column: str, most_values: int) -> Snapshot | None:
+    """Return the vectors of a column; None if there are none, or too many."""
+    dim, names = state.header.dim, {"table": sql.Identifier(state.table), "column": sql.Identifier(column)}
+    with connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        count = sql.SQL(
+            "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, count({column}) FROM {table}"
+        )
+        since, rows = connection.execute(count.format(**names)).fetchone() or (0, 0)
+        if not 0 < rows * dim <= most_values:
+            return None
+        vectors: Halves = np.empty((rows, dim), np.float16)
+        ids: list[bytes] = []
+        every = "SELECT id, halfvec_send({column}) FROM {table} WHERE {column} IS NOT NULL"
+        with connection.cursor("held", binary=True) as cursor:
+            cursor.execute(sql.SQL(every).format(**names))
+            while page := cursor.fetchmany(PAGE):
+                content = np.frombuffer(b"".join([vector for _, vector in page]), np.uint8)
+                values = np.ascontiguousarray(content.reshape(len(page), -1)[:, HEAD:]).view(">f2")
+                vectors[len(ids) : len(ids) + len(page)] = values
+                ids += [id.encode() for id, _ in page]
+    return Snapshot(state.table, since, np.array(ids), VectorScan(vectors))
