@@ -63,6 +63,7 @@ class OurStore:
         close: Callable[[], None] = lambda: None,
     ) -> None:
         from lingvis.collection.stores.open import create_store, open_store, store_exists
+        from lingvis.collection.stores.postgres.store import PostgresStore
 
         self.processes, self.close = [os.getpid()], close
         self._store: Store = (
@@ -70,6 +71,10 @@ class OurStore:
             if store_exists(address)
             else create_store(address, make_header(dim), engine=engine, exact_values=exact_values)
         )
+        if isinstance(self._store, PostgresStore):
+            for _ in range(2):  # the second search of a process starts to load the vectors
+                self._store.search(np.zeros((1, dim), np.float32), k=1, where=ALL)
+            self._store.wait_for_load()
 
     def add(self, vectors: Halfs, first: int) -> None:
         with self._store.writing():
@@ -104,7 +109,7 @@ def postgres_ann(folder: Path, dim: int) -> Engine:
     return _on_server(folder, dim, NEVER)
 
 
-@ENGINES.register("postgres-exact", "our PostgreSQL store, exact")
+@ENGINES.register("postgres-exact", "our PostgreSQL store, exact, with the vectors in memory")
 def postgres_exact(folder: Path, dim: int) -> Engine:
     return _on_server(folder, dim, ALWAYS)
 

@@ -222,6 +222,10 @@ class PostgresStore:
             return searcher.by_index(queries, k, offset, where)
         return searcher.exactly(queries, k, offset, where)
 
+    def wait_for_load(self) -> None:
+        """Wait until vectors that are being loaded are in memory."""
+        self._held.wait()
+
     def maintain(self) -> None:
         """Build the indexes that are due, at the end of the current writing.
 
