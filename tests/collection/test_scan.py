@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from lingvis.arrays import Floats
-from lingvis.collection.stores.scan import Halves, VectorScan
+from lingvis.collection.stores import scan as scan_module
+from lingvis.collection.stores.scan import GRAPH, Halves, VectorScan
 
 
 def unit(vectors: NDArray[np.float64]) -> Floats:
@@ -69,3 +70,40 @@ def test_no_rows_and_rows_of_zeros() -> None:
     assert found.tolist() == [0, 1, 2] and products.tolist() == [0, 0, 0]
     some = np.array([], np.intp)
     assert VectorScan(np.zeros((3, 8), np.float16)).best(query, 2, some)[0].size == 0
+
+
+def test_the_graph_is_one_operator() -> None:
+    from onnx import TensorProto, checker, helper, load_model_from_string
+
+    given = [
+        helper.make_tensor_value_info("q", TensorProto.UINT8, None),
+        helper.make_tensor_value_info("c", TensorProto.INT8, None),
+    ]
+    product = helper.make_tensor_value_info("p", TensorProto.INT32, None)
+    node = helper.make_node("MatMulInteger", ["q", "c"], ["p"])
+    model = helper.make_model(
+        helper.make_graph([node], "g", given, [product]),
+        opset_imports=[helper.make_opsetid("", 13)],
+        ir_version=8,
+    )
+    checker.check_model(model)
+    assert load_model_from_string(GRAPH) == model
+
+
+def test_products_of_the_largest_codes_do_not_overflow() -> None:
+    query = np.full((1, 1024), scan_module.SHIFT + scan_module.LARGEST_OF_QUERY, np.uint8)
+    codes = np.full((1024, 70), scan_module.LARGEST, np.int8)
+    codes[:, 1::2] *= -1
+    (products,) = scan_module._multiplication()(None, {"q": query, "c": codes})
+    assert products.tolist() == (query.astype(np.int64) @ codes.astype(np.int64)).tolist()
+
+
+def test_more_rows_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan_module, "CHUNK", 700)
+    monkeypatch.setattr(scan_module, "CONVERTED", 300)
+    vectors = clustered(2000, 32, seed=3)
+    scan, query = VectorScan(vectors), vectors[1999].astype(np.float32)
+    for among in (None, np.arange(1, 2000, 2), np.arange(0, 2000, 200)):
+        found, _ = scan.best(query, 7, among)
+        rows = list(range(2000)) if among is None else among.tolist()
+        assert sorted(found.tolist()) == sorted(naive(vectors, query, 7, rows))
