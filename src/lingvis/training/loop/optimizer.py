@@ -64,7 +64,7 @@ def make_optimizer(
             for (factor, epochs), params in groups.items()
         ],
         weight_decay=weight_decay,
-        fused=on_gpu,
+        fused=True,
         capturable=on_gpu,
     )
 
