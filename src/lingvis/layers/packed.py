@@ -29,9 +29,7 @@ class Packing:
         step = torch.arange(mask.shape[1]).unsqueeze(1)
         exists = step < lengths
         first = order * mask.shape[1]
-        return cls(
-            (first + step)[exists], (first + lengths - 1 - step)[exists], exists.sum(dim=1).tolist()
-        )
+        return cls((first + step)[exists], (first + lengths - 1 - step)[exists], exists.sum(dim=1).tolist())
 
 
 def packed_gru(layer: nn.GRU, values: Tensor, rows: Tensor, counts: list[int]) -> Tensor:
@@ -47,7 +45,7 @@ def packed_gru(layer: nn.GRU, values: Tensor, rows: Tensor, counts: list[int]) -
 
 
 class _Recurrence(torch.autograd.Function):
-    """The steps of a GRU: gates of the input [positions, 3 * hidden] in the order of a packing -> states [positions, hidden].
+    """The steps of a GRU over a packing: gates of the input [positions, 3 * hidden] -> states [positions, hidden].
 
     The gradient of the weight is one product over all positions, where autograd computes and adds up one per step.
     Gates are in torch's order: reset r, update z, new n (Cho et al. 2014).

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from lingvis.errors import UserError
 from lingvis.layers.packed import Packing, packed_gru
 from lingvis.layers.tracing import is_recorded
+from lingvis.layers.valid import leaves_out
 
 
 class MaskedGRU(nn.Module):
@@ -37,8 +38,7 @@ class MaskedGRU(nn.Module):
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:
         """[batch, length, input_dim] -> [batch, length, hidden]."""
-        packs = values.device.type == "cpu" and torch.is_grad_enabled() and not is_recorded()
-        directions = self._packed(values, mask) if packs else self._padded(values, mask)
+        directions = (self._packed if leaves_out(values) else self._padded)(values, mask)
         if len(directions) == 1:
             return directions[0]
         return torch.cat(directions, dim=-1) if self.concatenate else (directions[0] + directions[1]) / 2
