@@ -93,13 +93,9 @@ class _Recurrence(torch.autograd.Function):
             factors.view(-1, 3, hidden).mul_(total.unsqueeze(1))
             carried = torch.addmm(total * keep, factors, weight)
         of_gates = torch.cat((of_products[:, : 2 * hidden], whole * to_new), dim=1)
-        trained = ctx.needs_input_grad[1]  # weight and bias are, or neither
-        return (
-            of_gates,
-            of_products.T @ before if trained else None,
-            of_products.sum(dim=0) if trained else None,
-            None,
-        )
+        _, weighs, shifts, _ = ctx.needs_input_grad  # frozen ones get none
+        of_weight = of_products.T @ before if weighs else None
+        return of_gates, of_weight, of_products.sum(dim=0) if shifts else None, None
 
 
 def _states_before(states: Tensor, counts: list[int]) -> Tensor:
