@@ -37,9 +37,10 @@ def packed_gru(layer: nn.GRU, values: Tensor, rows: Tensor, counts: list[int]) -
 
     rows: one direction of a packing. Equals the one-layer GRU over each sequence.
     """
-    gates = F.linear(values.flatten(0, 1).index_select(0, rows), layer.weight_ih_l0, layer.bias_ih_l0)
-    weight, bias = (each.to(gates.dtype) for each in (layer.weight_hh_l0, layer.bias_hh_l0))
-    states: Tensor = _Recurrence.apply(gates, weight, bias, counts)  # type: ignore[no-untyped-call]
+    weight_ih, weight_hh, bias_ih, bias_hh = layer.parameters()
+    gates = F.linear(values.flatten(0, 1).index_select(0, rows), weight_ih, bias_ih)
+    own = weight_hh.to(gates.dtype), bias_hh.to(gates.dtype)
+    states: Tensor = _Recurrence.apply(gates, *own, counts)  # type: ignore[no-untyped-call]
     padded = states.new_zeros(values.shape[0] * values.shape[1], states.shape[1])
     return padded.index_copy(0, rows, states).view(*values.shape[:2], -1)
 
@@ -59,7 +60,9 @@ class _Recurrence(torch.autograd.Function):
         new, recurrent = torch.empty_like(states), torch.empty_like(states)
         last = gates.new_zeros(counts[0], hidden)
         for given, at, r_z, n, own, count in zip(
-            *(each.split(counts) for each in (gates, states, both, new, recurrent)), counts, strict=True
+            *(torch.split(each, counts) for each in (gates, states, both, new, recurrent)),
+            counts,
+            strict=True,
         ):
             last = last[:count]
             products = torch.addmm(bias, last, weight.T)
@@ -72,7 +75,7 @@ class _Recurrence(torch.autograd.Function):
         return states
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None, None]:
         weight, states, both, new, recurrent = ctx.saved_tensors
         counts: list[int] = ctx.counts
@@ -87,7 +90,7 @@ class _Recurrence(torch.autograd.Function):
         whole = torch.empty_like(grad)  # the gradient of a state, also by way of later ones
         carried = grad.new_zeros(0, hidden)
         for own, factors, keep, total in reversed(
-            list(zip(*(each.split(counts) for each in (grad, of_products, z, whole)), strict=True))
+            list(zip(*(torch.split(each, counts) for each in (grad, of_products, z, whole)), strict=True))
         ):
             total.copy_(own)[: len(carried)] += carried
             factors.view(-1, 3, hidden).mul_(total.unsqueeze(1))
@@ -100,6 +103,6 @@ class _Recurrence(torch.autograd.Function):
 
 def _states_before(states: Tensor, counts: list[int]) -> Tensor:
     """The state before each position, [positions, hidden]: that of the same sequence one step earlier, first zero."""
-    steps = states.split(counts)
+    steps = torch.split(states, counts)
     earlier = [step[:count] for step, count in zip(steps, counts[1:], strict=False)]
     return torch.cat([torch.zeros_like(steps[0]), *earlier])
