@@ -64,7 +64,7 @@ def make_optimizer(
             for (factor, epochs), params in groups.items()
         ],
         weight_decay=weight_decay,
-        fused=True,
+        fused=on_gpu,
         capturable=on_gpu,
     )
 
