@@ -63,7 +63,8 @@ def test_residual_mlp_is_the_sum_of_both_branches_one_vector_at_a_time() -> None
                 encoder.inner(x) / (1 + encoder.norm.eps) ** 0.5
             )  # fresh running statistics: mean 0, var 1
             expected = encoder.linear.linear(x) + encoder.outer(hidden.relu())
-            torch.testing.assert_close(got[b, k], expected)
+            left_out = torch.zeros(5)  # on a CPU, with gradients
+            torch.testing.assert_close(got[b, k], expected if tokens.mask[b, k] else left_out)
 
 
 def test_mlp_equals_layers_over_the_valid_vectors() -> None:

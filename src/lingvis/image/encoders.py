@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 
-from torch import nn
+from torch import Tensor, nn
 
 from lingvis.bounds import Count, Share
 from lingvis.layers.normalization import MaskedBatchNorm
 from lingvis.layers.projection import xavier_linear
+from lingvis.layers.valid import at_valid
 from lingvis.recipes.rules import RecipePart, chunk_problems
 from lingvis.recipes.schema import Recipe
 from lingvis.registry import Registry
@@ -54,7 +55,7 @@ class LinearImageEncoder(ImageEncoder):
         self.linear = xavier_linear(input_dim, dim)
 
     def forward(self, tokens: Tokens) -> Tokens:
-        return replace(tokens, values=self.linear(tokens.values))
+        return at_valid(lambda values, counted: self.linear(values), tokens)
 
 
 @IMAGE_ENCODERS.register(
@@ -84,9 +85,12 @@ class ResidualMLP(ImageEncoder):
         self.outer = nn.Linear(hidden, dim)
 
     def forward(self, tokens: Tokens) -> Tokens:
-        tokens = replace(tokens, values=self.dropout(tokens.values))
-        hidden = self.norm(self.inner(tokens.values), tokens.counted).relu()
-        return replace(tokens, values=self.linear(tokens).values + self.outer(hidden))
+        return at_valid(self._encode, replace(tokens, values=self.dropout(tokens.values)))
+
+    def _encode(self, values: Tensor, counted: Tensor) -> Tensor:
+        hidden = self.norm(self.inner(values), counted).relu()
+        added: Tensor = self.linear.linear(values) + self.outer(hidden)
+        return added
 
 
 @IMAGE_ENCODERS.register("mlp", "two layers with batch norm, ReLU and dropout between (EmbN, MULE, SMALR)")

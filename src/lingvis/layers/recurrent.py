@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from lingvis.errors import UserError
+from lingvis.layers.packed import Packing, packed_gru
 from lingvis.layers.tracing import is_recorded
+from lingvis.layers.valid import leaves_out
 
 
 class MaskedGRU(nn.Module):
@@ -18,7 +20,7 @@ class MaskedGRU(nn.Module):
     are averaged (as in VSE-infinity), or concatenated with half the units each; padded outputs are zero. The result
     equals that of a packed `nn.GRU`, but packing copies the lengths to the host. Here the second direction is a
     plain GRU over each sequence reversed within its length: padding stays at the end, where it cannot affect
-    earlier states.
+    earlier states. In training on a CPU nothing is copied, and padding is left out.
     """
 
     def __init__(
@@ -36,13 +38,26 @@ class MaskedGRU(nn.Module):
 
     def forward(self, values: Tensor, mask: Tensor) -> Tensor:
         """[batch, length, input_dim] -> [batch, length, hidden]."""
-        states: Tensor = self.ahead(values)[0]
+        directions = (self._packed if leaves_out(values) else self._padded)(values, mask)
+        if len(directions) == 1:
+            return directions[0]
+        return torch.cat(directions, dim=-1) if self.concatenate else (directions[0] + directions[1]) / 2
+
+    def _packed(self, values: Tensor, mask: Tensor) -> list[Tensor]:
+        """The states of each direction, computed at valid positions only."""
+        packing = Packing.of(mask)
+        directions = zip((self.ahead, self.back), (packing.ahead, packing.back), strict=True)
+        return [
+            packed_gru(layer, values, rows, packing.counts) for layer, rows in directions if layer is not None
+        ]
+
+    def _padded(self, values: Tensor, mask: Tensor) -> list[Tensor]:
+        """The states of each direction, computed at all positions."""
+        directions = [self.ahead(values)[0]]
         if self.back is not None:
             rows = reversal(mask)
-            backward: Tensor = self.back(reverse(values, rows))[0]
-            backward = reverse(backward, rows)
-            states = torch.cat((states, backward), dim=-1) if self.concatenate else (states + backward) / 2
-        return states.masked_fill(~mask.unsqueeze(-1), 0.0)
+            directions.append(reverse(self.back(reverse(values, rows))[0], rows))
+        return [states.masked_fill(~mask.unsqueeze(-1), 0.0) for states in directions]
 
 
 def reversal(mask: Tensor) -> Tensor:
