@@ -198,7 +198,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=400, help="number of made-up pictures")
     parser.add_argument("--model", type=Path, help="untrained by default")
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--engine", choices=get_args(Engine), default="sqlite", help="of collections in folders")
+    parser.add_argument(
+        "--engine", choices=get_args(Engine), default="sqlite", help="of collections in folders"
+    )
     parser.add_argument("--ray", action="store_true", help="on two nodes of Ray, started here")
     parser.add_argument(
         "--postgres", nargs="?", const="", help="a database for this purpose alone; started here if not given"

@@ -62,7 +62,9 @@ def two_nodes() -> Iterator[TwoNodes]:
     folder = Path(tempfile.mkdtemp(prefix="lv", dir=SHORT))
     (folder / "ray").mkdir()
     try:
-        os.environ.update({"RAY_TMPDIR": str(folder), **new_token()})  # before Ray is imported; also for children
+        os.environ.update(
+            {"RAY_TMPDIR": str(folder), **new_token()}
+        )  # before Ray is imported; also for children
         load_ray()
         from ray.cluster_utils import Cluster as Nodes
 

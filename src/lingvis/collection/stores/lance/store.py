@@ -32,6 +32,7 @@ from lingvis.collection.stores.folder.trouble import reported
 from lingvis.collection.stores.lance.browsing import LATER_ORDER_COLUMNS, ORDER_COLUMNS, DateOrder
 from lingvis.collection.stores.lance.durable import FolderSync
 from lingvis.collection.stores.lance.filters import quote, to_mask, to_sql
+from lingvis.collection.stores.lance.fragments import FragmentWriter, add_fragments, has_lance
 from lingvis.collection.stores.lance.rows import (
     complete,
     info_columns,
@@ -184,6 +185,26 @@ class LanceStore:
             # By default LanceDB rejects a missing vector.
             merge.execute(to_table(items, self.header.dim), on_bad_vectors="null")
             self._sync()
+
+    @reported
+    def version(self) -> int:
+        """Return the version of the table."""
+        self._refresh()
+        return int(self._table.version)
+
+    def row_writer(self) -> FragmentWriter | None:
+        """Return the writer for other processes; None without pylance."""
+        return (
+            FragmentWriter(str(self.folder.resolve()), self._name, self.header.dim) if has_lance() else None
+        )
+
+    @reported
+    def append(self, names: Sequence[str], *, rows: int) -> None:
+        """Add files of rows that other processes have written."""
+        version = int(self._table.version)
+        add_fragments(self.folder / f"{self._name}.lance", names, rows=rows, version=version)
+        self._table.checkout_latest()
+        self._sync()
 
     @reported
     def delete(self, ids: Sequence[str]) -> None:
