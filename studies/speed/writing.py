@@ -33,7 +33,7 @@ from lingvis.collection.stores.records import Header, StoredFile
 from lingvis.collection.writer import fill
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.contents import StoredContents
-from lingvis.collection.writer.direct import Direct, find_direct, rows_version
+from lingvis.collection.writer.direct import find_direct, rows_version
 from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.indexer import BATCH, ROWS_BETWEEN_MAINTENANCE
 from lingvis.collection.writer.items import picture_id
@@ -41,7 +41,7 @@ from lingvis.collection.writer.pictures import PictureFacts
 from lingvis.collection.writer.plan import IndexPlan, make_plan
 from lingvis.collection.writer.scan import FolderScan
 from lingvis.collection.writer.stored import StoredRows
-from lingvis.collection.writer.workers import EncodedPicture, IndexWorkers, Outcome
+from lingvis.collection.writer.workers import Direct, EncodedPicture, IndexWorkers, Outcome
 from lingvis.features.decoding.exif import CameraFacts
 from lingvis.ray.cluster import Cluster
 from lingvis.ray.files import WorkerReply, each_batch, reply

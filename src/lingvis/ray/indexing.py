@@ -9,9 +9,8 @@ from itertools import chain
 
 from lingvis.collection.stores.contract import RowWriter
 from lingvis.collection.stores.records import Header
-from lingvis.collection.writer.direct import Direct
 from lingvis.collection.writer.found import Files, ScannedFile
-from lingvis.collection.writer.workers import LocalWorkers, Outcome
+from lingvis.collection.writer.workers import Direct, LocalWorkers, Outcome
 from lingvis.errors import UserError
 from lingvis.pretrained import from_reference
 from lingvis.ray.cluster import Cluster

@@ -1,27 +1,10 @@
-"""Rows that workers write themselves: those of new pictures. The one writer adds them by name and stores all others."""
+"""Whether workers may write rows themselves: the one writer adds these by name and stores all others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from lingvis.collection.stores.contract import RowWriter, SharedStore, Store
-from lingvis.collection.writer.found import ScannedFile
+from lingvis.collection.stores.contract import SharedStore, Store
 from lingvis.collection.writer.stored import StoredRows
-
-
-@dataclass(frozen=True, slots=True)
-class Direct:
-    """Which rows workers may write, and how."""
-
-    writer: RowWriter
-    stored: StoredRows
-
-    def allows(self, file: ScannedFile) -> bool:
-        """Return whether the row of a file replaces none and needs nothing that only the one writer has.
-
-        A copy of another new picture needs nothing either: its row is the same as if this one were encoded.
-        """
-        return not file.captions and not file.is_video and file.path not in self.stored
+from lingvis.collection.writer.workers import Direct
 
 
 def rows_version(store: Store) -> int | None:

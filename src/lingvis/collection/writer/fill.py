@@ -11,13 +11,18 @@ from lingvis.collection.stores.contract import SharedStore, Store
 from lingvis.collection.stores.records import Item
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.contents import StoredContents
-from lingvis.collection.writer.direct import Direct
 from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.items import moved_item, new_item
 from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture, WrittenPicture
 from lingvis.collection.writer.plan import IndexPlan
 from lingvis.collection.writer.stored import StoredRows
-from lingvis.collection.writer.workers import EncodedPicture, EncodedVideo, IndexWorkers, Outcome
+from lingvis.collection.writer.workers import (
+    Direct,
+    EncodedPicture,
+    EncodedVideo,
+    IndexWorkers,
+    Outcome,
+)
 from lingvis.features.pictures import BrokenPicture
 
 # A transaction takes as long as storing hundreds of rows, too long for each batch of a cluster. A kill loses at most

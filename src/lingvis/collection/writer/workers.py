@@ -9,7 +9,7 @@ from typing import Protocol
 
 from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageEmbedder
-from lingvis.collection.writer.direct import Direct
+from lingvis.collection.stores.contract import RowWriter
 from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.pictures import (
     DecodedFile,
@@ -40,6 +40,21 @@ class EncodedVideo:
 
 
 Outcome = EncodedPicture | EncodedVideo | WrittenPicture | DuplicateContent | BrokenPicture
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """Which rows workers may write themselves, and how; stored: the paths that have rows."""
+
+    writer: RowWriter
+    stored: Container[str]
+
+    def allows(self, file: ScannedFile) -> bool:
+        """Return whether the row of a file replaces none and needs nothing that only the one writer has.
+
+        A copy of another new picture needs nothing either: its row is the same as if this one were encoded.
+        """
+        return not file.captions and not file.is_video and file.path not in self.stored
 
 
 class IndexWorkers(Protocol):

@@ -6,8 +6,10 @@ with the other unused files when small files are merged, a week later.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,7 @@ from lingvis.errors import UserError
 from lingvis.files import sync
 
 PACKAGE = "lance"  # of pylance
+FORKS = "lance is not fork-safe"  # its warning; lingvis forks only to start other programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,11 @@ class FragmentWriter:
         folder = Path(self.folder)
         if not has_lance() or read_header(folder).table != self.table:
             raise UserError(f"rows cannot be written to {folder} here")
-        from lance.fragment import write_fragments
-
         table = folder / f"{self.table}.lance"
         with lance_errors(folder):
-            fragments = write_fragments(to_table(items, self.dim), str(table), mode="append")
+            fragments = _lance().fragment.write_fragments(
+                to_table(items, self.dim), str(table), mode="append"
+            )
             for file in [file for fragment in fragments for file in fragment.files]:
                 sync(table / "data" / file.path)
             sync(table / "data")
@@ -56,12 +59,16 @@ def has_lance() -> bool:
     return importlib.util.find_spec(PACKAGE) is not None
 
 
+def _lance() -> Any:
+    warnings.filterwarnings("ignore", FORKS)
+    importlib.import_module(f"{PACKAGE}.fragment")
+    return importlib.import_module(PACKAGE)
+
+
 def add_fragments(table: Path, names: Sequence[str], *, rows: int, version: int) -> None:
     """Add files to a version of a table, all of them or none; they must be there, whole, and have this number of rows."""
-    from lance import LanceDataset, LanceOperation
-    from lance.fragment import FragmentMetadata
-
-    fragments: list[Any] = [FragmentMetadata.from_json(name) for name in names]
+    lance = _lance()
+    fragments: list[Any] = [lance.FragmentMetadata.from_json(name) for name in names]
     for file in [file for fragment in fragments for file in fragment.files]:
         path = table / "data" / file.path
         if not path.is_file() or path.stat().st_size != file.file_size_bytes:
@@ -71,4 +78,4 @@ def add_fragments(table: Path, names: Sequence[str], *, rows: int, version: int)
             )
     if sum(fragment.physical_rows for fragment in fragments) != rows:
         raise damaged(table.parent, f"{len(fragments)} files of workers hold other rows than these reported")
-    LanceDataset.commit(str(table), LanceOperation.Append(fragments), read_version=version)
+    lance.LanceDataset.commit(str(table), lance.LanceOperation.Append(fragments), read_version=version)
