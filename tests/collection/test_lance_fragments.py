@@ -134,11 +134,11 @@ def test_files_that_nobody_adds_are_removed_a_week_later(store: LanceStore) -> N
     write(store, ITEMS[20:40])
     (orphan,) = set(data.iterdir()) - before
     with store.writing():
-        store._tidy(timedelta(0))
+        store._tidy(timedelta(milliseconds=1))
         assert orphan.exists(), "it may still be added"
         week_ago = time.time() - 8 * 86400
         os.utime(orphan, (week_ago, week_ago))
-        store._tidy(timedelta(0))
+        store._tidy(timedelta(milliseconds=1))
     assert not orphan.exists() and len(ids(store)) == 20
 
 

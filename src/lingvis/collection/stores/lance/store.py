@@ -81,6 +81,7 @@ REFINED, REFINED_VALUES = 2, 1024
 # Rows from which an index on ids pays off: finding one row takes 7 ms among 100,000 instead of 12 to 21.
 LOOKED_UP = 10_000
 UNINDEXED = 4096  # rows that may be missing from an index; each query compares them one by one
+ID_SHARE = 16  # and this part of all rows from the index on ids, which is made again then
 # Merging small files rewrites all of them: it waits until they have grown by a quarter, so that it stays cheap overall.
 FEW_FILES, ROWS_A_FILE = 64, 256
 OLD = timedelta(minutes=10)  # replaced files stay for this time, for readers that still use them
@@ -329,7 +330,7 @@ class LanceStore:
             if (held := self._vector_count(column)) * self.header.dim > self._exact_values:
                 self._index(column, held)
         if rows > LOOKED_UP:
-            self._index_ids()
+            self._index_ids(rows)
         self._sync()
 
     def _index(self, column: str, rows: int) -> None:
@@ -354,14 +355,15 @@ class LanceStore:
         for name in [name for number, name in old.items() if number != used]:
             self._table.drop_index(name)
 
-    def _index_ids(self) -> None:
+    def _index_ids(self, rows: int) -> None:
+        """Build or rebuild the index on ids, which reads ids alone: an update would merge all files, with thumbnails."""
         from lancedb.index import BTree
 
         held = [index.name for index in self._table.list_indices() if index.columns == ["id"]]
         if not held:
             self._table.create_index("id", config=BTree(), name="id")
-        elif self._table.index_stats(held[0]).num_unindexed_rows > UNINDEXED:
-            self._optimize()
+        elif self._table.index_stats(held[0]).num_unindexed_rows > max(UNINDEXED, rows // ID_SHARE):
+            self._table.create_index("id", config=BTree(), name="id", replace=True)
 
     def _optimize(self) -> None:
         self._tidy(FOREVER)
