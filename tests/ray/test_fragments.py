@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lingvis.collection.collection import Collection
 from lingvis.collection.stores.contract import RowWriter
 from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.records import Item
@@ -24,7 +25,7 @@ from lingvis.ray.cluster import Cluster
 from lingvis.ray.indexing import ClusterWorkers
 
 from ..collection.conftest import make_pictures
-from ..collection.indexing import index_folders, make_indexer
+from ..collection.indexing import index_folders
 from .conftest import workers_of
 
 pytest.importorskip("lance")
@@ -74,9 +75,10 @@ def test_rows_and_reports_are_the_same(
     (photos / "cut.png").write_bytes((photos / "001.png").read_bytes()[:60])
     (photos / "empty.jpg").touch()
     ours, theirs = tmp_path / "here.lv", tmp_path / "ray.lv"
-    here = make_indexer(ours, model=model, batch_size=3, device="cpu", engine="lance")
+    here = Collection(ours, model=model, device="cpu", engine="lance").indexer(batch_size=3)
     workers = partial(ClusterWorkers, cluster, device="cpu")
-    spread = make_indexer(theirs, model=model, batch_size=3, device="cpu", engine="lance", spread=workers)
+    opened = Collection(theirs, model=model, device="cpu", engine="lance")
+    spread = opened.indexer(batch_size=3, spread=workers)
     first = here.run([photos])
     assert (first.added, len(first.broken)) == (12, 2)
     assert not appended
@@ -117,15 +119,9 @@ def test_a_killed_worker_and_a_lost_node_lose_and_double_nothing(
     monkeypatch.setattr(LanceStore, "append", append)
     monkeypatch.setattr("lingvis.collection.writer.fill.STORED_ROWS", 2)
     collection = tmp_path / "photos.lv"
-    report = index_folders(
-        collection,
-        [tmp_path / "photos"],
-        model=model,
-        engine="lance",
-        batch_size=2,
-        device="cpu",
-        spread=partial(ClusterWorkers, cluster, device="cpu"),
-    )
+    opened = Collection(collection, model=model, device="cpu", engine="lance")
+    workers = partial(ClusterWorkers, cluster, device="cpu")
+    report = opened.add([tmp_path / "photos"], batch_size=2, spread=workers)
     assert counts == [2] * 20
     assert report.added == report.pictures == 40 and not report.broken
     assert items(collection).keys() == {str(path) for path in paths}
@@ -172,15 +168,9 @@ def test_a_repeated_task_doubles_nothing_and_a_far_folder_is_filled_all_the_same
     monkeypatch.setattr(LanceStore, "row_writer", row_writer)
     paths = make_pictures(tmp_path / "photos", 12)
     collection = tmp_path / "photos.lv"
-    report = index_folders(
-        collection,
-        [tmp_path / "photos"],
-        model=model,
-        engine="lance",
-        batch_size=3,
-        device="cpu",
-        spread=partial(ClusterWorkers, cluster, device="cpu"),
-    )
+    opened = Collection(collection, model=model, device="cpu", engine="lance")
+    workers = partial(ClusterWorkers, cluster, device="cpu")
+    report = opened.add([tmp_path / "photos"], batch_size=3, spread=workers)
     assert report.added == report.pictures == 12
     assert items(collection).keys() == {str(path) for path in paths}
     files = [*collection.glob("items-*.lance/data/*.lance")]
