@@ -130,8 +130,8 @@ def test_a_killed_worker_and_a_lost_node_lose_and_double_nothing(
 def dies_once(writer: RowWriter, mark: Path) -> RowWriter:
     """Writes rows, but its worker is killed before it can reply, once. Made here, so that it travels whole."""
 
-    def write(rows: Sequence[Item]) -> list[str]:
-        names = writer(rows)
+    def write(items: Sequence[Item]) -> list[str]:
+        names = writer(items)
         if not mark.exists():
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -143,7 +143,7 @@ def dies_once(writer: RowWriter, mark: Path) -> RowWriter:
 def unreachable() -> RowWriter:
     """The writer on a machine that does not reach the collection."""
 
-    def write(rows: Sequence[Item]) -> list[str]:
+    def write(items: Sequence[Item]) -> list[str]:
         raise UserError("rows cannot be written here")
 
     return write

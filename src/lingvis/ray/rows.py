@@ -33,7 +33,7 @@ def write_rows(
         return list(outcomes)
     try:
         names = tuple(writer(list(items.values())))
-    except UserError:
+    except (UserError, OSError):
         return list(outcomes)
     return [
         WrittenPicture(items[number].info.hash, names) if number in items else outcome

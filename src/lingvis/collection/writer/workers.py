@@ -42,12 +42,18 @@ class EncodedVideo:
 Outcome = EncodedPicture | EncodedVideo | WrittenPicture | DuplicateContent | BrokenPicture
 
 
+class Paths(Protocol):
+    """The paths that have rows."""
+
+    def __contains__(self, path: str, /) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """Which rows workers may write themselves, and how; stored: the paths that have rows."""
+    """Which rows workers may write themselves, and how."""
 
     writer: RowWriter
-    stored: Container[str]
+    stored: Paths
 
     def allows(self, file: ScannedFile) -> bool:
         """Return whether the row of a file replaces none and needs nothing that only the one writer has.

@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ from lingvis.collection.stores.lance.browsing import LATER_ORDER_COLUMNS, ORDER_
 from lingvis.collection.stores.lance.durable import FolderSync
 from lingvis.collection.stores.lance.filters import quote, to_mask, to_sql
 from lingvis.collection.stores.lance.fragments import FragmentWriter, add_fragments, has_lance
+from lingvis.collection.stores.lance.memory import InMemory
 from lingvis.collection.stores.lance.rows import (
     complete,
     info_columns,
@@ -87,23 +87,6 @@ FEW_FILES, ROWS_A_FILE = 64, 256
 OLD = timedelta(minutes=10)  # replaced files stay for this time, for readers that still use them
 FOREVER = timedelta(days=36500)
 TRIES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class InMemory:
-    """The vectors of a column, and the records of the same rows."""
-
-    index: ExactIndex
-    records: pa.Table
-
-    def search(self, queries: Floats, *, k: int, offset: int, where: Filter) -> list[list[Hit]]:
-        """Return the hits of each query."""
-        mask = to_mask(where, self.records)
-        passing = None if mask is None else np.flatnonzero(mask.to_numpy())
-        return self.index.search(queries, k=k, offset=offset, passing=passing, records=self._take)
-
-    def _take(self, numbers: Sequence[int]) -> dict[int, PictureInfo]:
-        return dict(zip(numbers, to_infos(self.records.take(numbers)), strict=True))
 
 
 class LanceStore:

@@ -32,10 +32,10 @@ from lingvis.arrays import Floats
 from lingvis.collection.stores.folder.header import Engine
 from lingvis.collection.stores.open import open_store, store_exists
 from studies.arguments import add_out, make_parser
+from studies.crash.nodes import TwoNodes, two_nodes
 from studies.records import RUNS, append
 from studies.search.conditions import conditions
 from studies.search.model import make_untrained
-from studies.search.nodes import TwoNodes, two_nodes
 from studies.search.postgres import running_server
 
 SEED = 0
