@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,10 @@ class TwoNodes:
     def repair(self) -> None:
         """Start a second node if there is none."""
         if not self._started.worker_nodes:
-            self._started.add_node(num_cpus=1)
+            with warnings.catch_warnings():
+                # LanceDB warns about every fork, but Ray's processes exec other programs at once.
+                warnings.simplefilter("ignore", RuntimeWarning)
+                self._started.add_node(num_cpus=1)
 
     def workers(self) -> list[int]:
         """Processes of workers that index, those of the second node last."""

@@ -19,7 +19,7 @@ from lingvis.ray.hashes import HashSet
 from lingvis.ray.pool import WorkerPool
 from lingvis.ray.rows import write_rows
 
-# A task whose rows a worker writes makes one file of them. Below 256 rows per file, small files would be merged again and
+# Where workers write rows, each task makes one file of them. Below 256 rows per file, small files would be merged again and
 # again; but a short pass still has this number of tasks, so that all workers have some.
 ROWS_PER_FILE, LEAST_TASKS = 256, 64
 
@@ -27,7 +27,7 @@ Task = tuple[ScannedFile, bool]  # a file, and whether the worker may write its 
 
 
 def task_size(batch_size: int, count: int) -> int:
-    """Return the number of files of a task whose rows a worker writes, given that of all files."""
+    """Return the number of files of a task where workers write rows, given the number of all files."""
     return max(batch_size, min(ROWS_PER_FILE, count // LEAST_TASKS))
 
 

@@ -52,7 +52,7 @@ class DuplicateContent:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPicture:
-    """A new picture whose row a worker has written; names: of all that it wrote for the batch, for the store."""
+    """A new picture with a row that its worker has written; names: of all that it wrote for the batch, for the store."""
 
     hash: str
     names: tuple[str, ...]
