@@ -34,7 +34,7 @@ from lingvis.collection.stores.open import open_store, store_exists
 from studies.arguments import add_out, make_parser
 from studies.crash.nodes import TwoNodes, two_nodes
 from studies.records import RUNS, append
-from studies.search.conditions import conditions
+from studies.search.conditions import conditions, installed
 from studies.search.model import make_untrained
 from studies.search.postgres import running_server
 
@@ -233,6 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "study": "crash",
         **conditions(benchmark="kill -9 while indexing", seed=SEED),
         "store": f"{store}, two nodes of Ray" if args.ray else store,
+        "pylance": installed("pylance"),  # with it, workers on Ray write rows into LanceDB
         "pictures": len(expected),
         "seconds_undisturbed": round(over, 1),
         "seconds_until_the_collection_is_there": round(exists, 1),
