@@ -51,7 +51,7 @@ STUDIES = {
     "milvus": Study("thumbnails in the rows of Milvus, and browsing", "studies.search.milvus_rows"),
     "rerank": Study("recall and time of a second model that re-ranks", "studies.search.rerank"),
     "load": Study("many clients at once against lingvis serve", "studies.load.run"),
-    "crash": Study("kill lingvis index at random moments, then repeat it", "studies.search.crash"),
+    "crash": Study("kill lingvis index at random moments, then repeat it", "studies.crash.run"),
     "step": Study("time of a training step by phase and operation", "studies.speed.step"),
     "extraction": Study("speed of feature extraction against its backbone", "studies.speed.extraction"),
     "indexing": Study("speed of indexing, without Ray and with it", "studies.speed.indexing"),

@@ -3,6 +3,7 @@
 - batches: each batch of 64 rows in a transaction of its own, as it was before batches were joined.
 - joined: batches that wait are stored together, as `lingvis index` does.
 - ray-N: the same, while N workers of one core each make the vectors and thumbnails and send them.
+- written-N: the same on LanceDB, but the workers write the rows and send only hashes and names of files (with pylance).
 - made-N: N workers alone; their results are received and dropped.
 
     python -m studies writing [--rows 20000] [--rounds 3] [--workers 1 2 4]
@@ -24,12 +25,15 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
+from lingvis.collection.stores.contract import RowWriter
 from lingvis.collection.stores.folder.header import Engine
+from lingvis.collection.stores.lance.fragments import has_lance
 from lingvis.collection.stores.open import create_store
 from lingvis.collection.stores.records import Header, StoredFile
 from lingvis.collection.writer import fill
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.contents import StoredContents
+from lingvis.collection.writer.direct import find_direct, rows_version
 from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.indexer import BATCH, ROWS_BETWEEN_MAINTENANCE
 from lingvis.collection.writer.items import picture_id
@@ -37,11 +41,13 @@ from lingvis.collection.writer.pictures import PictureFacts
 from lingvis.collection.writer.plan import IndexPlan, make_plan
 from lingvis.collection.writer.scan import FolderScan
 from lingvis.collection.writer.stored import StoredRows
-from lingvis.collection.writer.workers import EncodedPicture, IndexWorkers, Outcome
+from lingvis.collection.writer.workers import Direct, EncodedPicture, IndexWorkers, Outcome
 from lingvis.features.decoding.exif import CameraFacts
 from lingvis.ray.cluster import Cluster
 from lingvis.ray.files import WorkerReply, each_batch, reply
+from lingvis.ray.indexing import task_size
 from lingvis.ray.pool import WorkerPool
+from lingvis.ray.rows import write_rows
 from studies.arguments import add_out, make_parser
 from studies.records import RUNS, append, origin
 
@@ -61,8 +67,11 @@ class NoCaptions:
         return []
 
 
-def made_up(files: Sequence[ScannedFile], _seen: object = ()) -> WorkerReply[Outcome]:
-    """The outcomes of a batch, as a worker sends them: random unit vectors and incompressible thumbnails."""
+def made_up(files: Sequence[ScannedFile], writer: RowWriter | None = None) -> WorkerReply[Outcome]:
+    """The outcomes of a batch, as a worker sends them: random unit vectors and incompressible thumbnails.
+
+    writer: writes them as rows, so that they are not sent.
+    """
     results: list[Outcome] = []
     for file in files:
         rng = np.random.default_rng(file.mtime_ns)
@@ -71,6 +80,8 @@ def made_up(files: Sequence[ScannedFile], _seen: object = ()) -> WorkerReply[Out
         thumbnail, signature = rng.bytes(THUMBNAIL_BYTES), rng.bytes(108)
         facts = PictureFacts(digest, 500, 375, "jpeg", CameraFacts(), thumbnail, signature)
         results.append(EncodedPicture(facts, vector / np.linalg.norm(vector)))
+    if writer is not None:
+        results = write_rows(files, results, [True] * len(files), writer)
     return reply([file.path for file in files], results)
 
 
@@ -89,7 +100,7 @@ class MadeBefore:
             self._batches.append(list(zip(batch, made_up(batch).results, strict=True)))
 
     def batches(
-        self, files: Files, *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str], direct: Direct | None = None
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield the outcomes, once."""
         batches, self._batches = self._batches, []
@@ -103,11 +114,15 @@ class MadeByWorkers:
         self._pool: WorkerPool[list[ScannedFile]] = WorkerPool(cluster, make_worker)
 
     def batches(
-        self, files: Files, *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str], direct: Direct | None = None
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield the outcomes as they come."""
         for batch, results in each_batch(
-            self._pool, files, batch_size=batch_size, path=lambda file: file.path
+            self._pool,
+            files,
+            None if direct is None else direct.writer,
+            batch_size=batch_size if direct is None else task_size(batch_size, len(files)),
+            path=lambda file: file.path,
         ):
             yield list(zip(batch, results, strict=True))
 
@@ -118,24 +133,35 @@ def made_up_files(count: int) -> list[ScannedFile]:
     return [ScannedFile(f"{folder}/IMG_{number:08}.jpg", 10**6, number) for number in range(count)]
 
 
-def stored_rate(target: Path, engine: Engine, workers: IndexWorkers, files: Sequence[ScannedFile]) -> float:
-    """Rows per second of a pass over new files, from their outcomes to the disk."""
+def stored_rate(
+    target: Path,
+    engine: Engine,
+    workers: IndexWorkers,
+    files: Sequence[ScannedFile],
+    *,
+    written: bool = False,
+) -> tuple[float, float]:
+    """Rows per second of a pass over new files, from their outcomes to the disk, and the processor seconds of this process
+    per 1,000 rows; written: workers write the rows."""
     store = create_store(str(target), HEADER, engine=engine, replace=True)
     plan = IndexPlan()
     for file in files:
         plan.to_read.append(file)
     writer = fill.BatchWriter(store, workers, CaptionReader(cast(Any, NoCaptions())), batch_size=BATCH)
-    start, changed = time.perf_counter(), 0
+    start, used, changed = time.perf_counter(), time.process_time(), 0
     with store.writing():
-        for batch in writer.run(plan, StoredRows([])):
-            changed += len(batch.items)
+        nothing = StoredRows([])
+        direct = find_direct(store, nothing, rows_version(store)) if written else None
+        assert bool(direct) == written, "rows are written by workers with pylance only"
+        for batch in writer.run(plan, nothing, direct):
+            changed += len(batch.items) + len(batch.written)
             if changed >= ROWS_BETWEEN_MAINTENANCE:
                 changed = 0
                 store.maintain()
         store.maintain()
-    seconds = time.perf_counter() - start
+    seconds, used = time.perf_counter() - start, time.process_time() - used
     assert store.count() == len(files)
-    return len(files) / seconds
+    return len(files) / seconds, used * 1000 / len(files)
 
 
 def made_rate(workers: IndexWorkers, files: Sequence[ScannedFile]) -> float:
@@ -176,23 +202,31 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """All ways in turn, in several rounds."""
     files = made_up_files(options.rows)
     rates: dict[Engine, dict[str, list[float]]] = {engine: {} for engine in get_args(Engine)}
+    seconds: dict[Engine, dict[str, list[float]]] = {engine: {} for engine in get_args(Engine)}
     made: dict[str, list[float]] = {}
+
+    def add(engine: Engine, way: str, measured: tuple[float, float]) -> None:
+        rates[engine].setdefault(way, []).append(measured[0])
+        seconds[engine].setdefault(way, []).append(measured[1])
+
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "made-up.lv"
         for _ in range(options.rounds):
-            for engine, found in rates.items():
+            for engine in rates:
                 joined_rows = fill.STORED_ROWS
                 for way, rows in (("batches", 1), ("joined", joined_rows)):
                     fill.STORED_ROWS = rows
-                    found.setdefault(way, []).append(stored_rate(target, engine, MadeBefore(files), files))
+                    add(engine, way, stored_rate(target, engine, MadeBefore(files), files))
             for count in options.workers:
                 with Cluster(cpus=count) as cluster:
                     workers = MadeByWorkers(cluster)
                     made_rate(workers, files[: BATCH * 4 * count])  # all of them are ready
                     made.setdefault(f"made-{count}", []).append(made_rate(workers, files))
-                    for engine, found in rates.items():
-                        rate = stored_rate(target, engine, workers, files)
-                        found.setdefault(f"ray-{count}", []).append(rate)
+                    for engine in rates:
+                        add(engine, f"ray-{count}", stored_rate(target, engine, workers, files))
+                    if has_lance():
+                        rate = stored_rate(target, "lance", workers, files, written=True)
+                        add("lance", f"written-{count}", rate)
     return {
         "name": "writing",
         "study": "writing",
@@ -205,6 +239,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "rows_per_second": {
             engine: {way: [round(rate) for rate in each] for way, each in found.items()}
             for engine, found in rates.items()
+        },
+        "processor_seconds_per_1000": {
+            engine: {way: [round(each, 4) for each in values] for way, values in found.items()}
+            for engine, found in seconds.items()
         },
         "made_per_second": {way: [round(rate) for rate in each] for way, each in made.items()},
         "writer_rows_per_second": round(statistics.median(rates["sqlite"]["joined"])),

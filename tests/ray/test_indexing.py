@@ -158,7 +158,7 @@ def test_a_worker_refuses_another_model(tmp_path: Path, monkeypatch: pytest.Monk
     loader = ModelLoader(describe(Embedder.load(run, device="cpu"), run))
     (photo,) = make_pictures(tmp_path, 1)
     found = ScannedFile(str(photo), photo.stat().st_size, photo.stat().st_mtime_ns)
-    assert isinstance(loader(1, "cpu")([found], HashSet([])).results[0], EncodedPicture)
+    assert isinstance(loader(1, "cpu")([(found, False)], HashSet([]), 1, None).results[0], EncodedPicture)
     shutil.rmtree(run)
     with pytest.raises(UserError, match=r"no model at .*run on .*same path"):
         loader(1, "cpu")

@@ -47,20 +47,31 @@ def writing(results: Results) -> str:
     record = results.get("scale", "writing")
     labels = {"batches": "each batch by itself", "joined": "batches joined"}
     rates = {**record["rows_per_second"], "workers alone": record["made_per_second"]}
-    ways = next(iter(record["rows_per_second"].values()))
+    used = record.get("processor_seconds_per_1000", {})
+    ways = max(record["rows_per_second"].values(), key=len)
     rows = []
     for way in ways:
-        workers = way.removeprefix("ray-")
-        label = labels.get(way, f"batches joined, from {workers} Ray worker{'s' * (workers != '1')}")
+        kind, _, workers = way.partition("-")
+        source = f"{workers} Ray worker{'s' * (workers != '1')}"
+        from_workers = f"written by {source}" if kind == "written" else f"batches joined, from {source}"
         cells = [each.get(way, each.get(f"made-{workers}")) for each in rates.values()]
-        rows.append([label, *("" if cell is None else f"{statistics.median(cell):,.0f}" for cell in cells)])
+        rows.append(
+            [
+                labels.get(way, from_workers),
+                *("" if cell is None else f"{statistics.median(cell):,.0f}" for cell in cells),
+                *(f"{statistics.median(each[way]):.3f}" if way in each else "" for each in used.values()),
+            ]
+        )
     hardware = record["hardware"]
     head = (
         f"Rows per second: {record['rows']:,} made-up rows with {record['dim']} values and thumbnails of "
         f"{record['thumbnail_bytes'] / 1000:.0f} KB, in batches of {record['batch_size']}, {hardware['cores']} cores "
         f"({hardware['cpu']}); median of {len(ways['joined'])} rounds."
     )
-    return f"{head}\n\n{table(['way', *rates], rows)}"
+    seconds = [f"{engine}, processor seconds per 1,000 rows" for engine in used]
+    if used:
+        head += " Processor time is that of the one process that stores."
+    return f"{head}\n\n{table(['way', *rates, *seconds], rows)}"
 
 
 def writer_values(results: Results) -> dict[str, int]:

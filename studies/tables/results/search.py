@@ -9,7 +9,7 @@ from studies.tables.results.records import Results
 
 MISSING = "Not measured yet."
 STUDY = "search"
-CRASHES = ("crash", "crash-postgres")
+CRASHES = ("crash", "crash-lance", "crash-postgres", "crash-ray-sqlite", "crash-ray-lance")
 LOADS = {"load": "one process", "load-2-workers": "`--workers 2`", "load-before": "one process, before"}
 LOAD_ROWS = (
     "searches per second",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from lingvis.arrays import Floats
 from lingvis.collection.stores.albums import AlbumStore
@@ -119,4 +119,32 @@ class Store(Protocol):
 
     def maintain(self) -> None:
         """Merge small files and update the search index; called after writing."""
+        ...
+
+
+class RowWriter(Protocol):
+    """Writes rows of new pictures where a store finds them, on any machine; it can be sent there."""
+
+    def __call__(self, items: Sequence[Item]) -> list[str]:
+        """Write rows that nobody sees yet, and return names for `SharedStore.append`.
+
+        Raises UserError where it does not reach the collection.
+        """
+        ...
+
+
+@runtime_checkable
+class SharedStore(Store, Protocol):
+    """A store into which other processes can write rows."""
+
+    def version(self) -> int:
+        """Return a number that changes with the rows."""
+        ...
+
+    def row_writer(self) -> RowWriter | None:
+        """Return the writer for other processes; None if what it needs is not installed."""
+        ...
+
+    def append(self, names: Sequence[str], *, rows: int) -> None:
+        """Add rows that were written elsewhere, in one transaction; none of them may have the id of another row."""
         ...

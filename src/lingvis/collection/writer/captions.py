@@ -31,6 +31,8 @@ class CaptionReader:
 
     def find(self, file: ScannedFile) -> tuple[str | None, str | None]:
         """Return the first caption of a picture in one of the model's languages, and the language in its file name."""
+        if not file.captions:
+            return None, None
         stem = Path(file.path).stem
         for path in map(Path, file.captions):
             lang = path.stem.removeprefix(stem).removeprefix(".") or None
@@ -44,6 +46,8 @@ class CaptionReader:
     def encode(self, items: Sequence[tuple[Item, str | None, str | None]]) -> list[Item]:
         """Return items with the given captions and languages, and the embeddings of the captions."""
         captions = [(text, lang) for _, text, lang in items if text is not None and lang is not None]
+        if not captions and all(item.info.caption is None for item, _, _ in items):
+            return [item for item, _, _ in items]
         vectors = iter(
             self._embedder.encode_texts([text for text, _ in captions], [lang for _, lang in captions])
         )

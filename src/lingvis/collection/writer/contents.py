@@ -102,6 +102,10 @@ class StoredContents:
         assert number is not None, "only for contents in this collection"
         return self._stored.same_content(number)
 
+    def add_picture(self, hash: str, path: str) -> None:
+        """Add the row of a new picture."""
+        self._new.set(hash_key(hash), path_key(path))
+
     def add(self, items: Sequence[Item]) -> None:
         """Add new rows, all of each file."""
         for item in items:

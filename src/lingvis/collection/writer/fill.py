@@ -7,16 +7,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from lingvis.collection.stores.contract import Store
+from lingvis.collection.stores.contract import SharedStore, Store
 from lingvis.collection.stores.records import Item
 from lingvis.collection.writer.captions import CaptionReader
 from lingvis.collection.writer.contents import StoredContents
 from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.items import moved_item, new_item
-from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture
+from lingvis.collection.writer.pictures import DuplicateContent, UnreadPicture, WrittenPicture
 from lingvis.collection.writer.plan import IndexPlan
 from lingvis.collection.writer.stored import StoredRows
-from lingvis.collection.writer.workers import EncodedPicture, EncodedVideo, IndexWorkers, Outcome
+from lingvis.collection.writer.workers import (
+    Direct,
+    EncodedPicture,
+    EncodedVideo,
+    IndexWorkers,
+    Outcome,
+)
 from lingvis.features.pictures import BrokenPicture
 
 # A transaction takes as long as storing hundreds of rows, too long for each batch of a cluster. A kill loses at most
@@ -31,10 +37,12 @@ Batch = Sequence[tuple[ScannedFile, Outcome]]
 class BatchReport:
     """The outcome of a batch: stored rows, and broken or unreadable files with reasons.
 
-    postponed: files with the content of a stored row that has since changed or gone; they are retried in a later batch.
+    written: new files whose rows workers have written. postponed: files with the content of a stored row that has since
+    changed or gone; they are retried in a later batch.
     """
 
     items: list[Item] = field(default_factory=list)
+    written: dict[ScannedFile, WrittenPicture] = field(default_factory=dict)
     broken: dict[ScannedFile, str] = field(default_factory=dict)
     unread: dict[ScannedFile, str] = field(default_factory=dict)
     postponed: list[ScannedFile] = field(default_factory=list)
@@ -49,32 +57,49 @@ class BatchWriter:
         self._store, self._workers, self._captions = store, workers, captions
         self._batch_size = batch_size
 
-    def run(self, plan: IndexPlan, stored: StoredRows) -> Iterator[BatchReport]:
-        """Store files of which only the caption is new, then read, encode and store the others."""
+    def run(self, plan: IndexPlan, stored: StoredRows, direct: Direct | None = None) -> Iterator[BatchReport]:
+        """Store files of which only the caption is new, then read, encode and store the others.
+
+        direct: the rows that workers write; they are added here.
+        """
         hashes = StoredContents(stored)
         again: list[ScannedFile] = []
-        sources = self._recaptioned(plan), self._encoded(plan.to_read, hashes), self._encoded(again, ())
+        sources = (
+            self._recaptioned(plan),
+            self._encoded(plan.to_read, hashes, direct),
+            self._encoded(again, ()),
+        )
         # Postponed files come again when all others are stored.
         for batch in chain.from_iterable(map(grouped, sources)):
             report = self._rows(batch, hashes)
             self._store.upsert(report.items)
+            self._append(report)
             # The rows of a broken file are outdated, as are those of a video that has fewer moments now; the rows of an
             # unreadable file may still be right.
             current = {item.info.id for item in report.items}
             replaced = [*{item.info.path for item in report.items}, *(file.path for file in report.broken)]
             self._store.delete([id for path in replaced for id in stored.ids(path) if id not in current])
             hashes.add(report.items)
+            for file, written in report.written.items():
+                hashes.add_picture(written.hash, file.path)
             again += report.postponed
             yield report
+
+    def _append(self, report: BatchReport) -> None:
+        """Add the rows that workers have written; those of a reply that never came are added by nobody."""
+        if report.written:
+            assert isinstance(self._store, SharedStore), "others have no writer"
+            names = dict.fromkeys(chain.from_iterable(each.names for each in report.written.values()))
+            self._store.append(list(names), rows=len(report.written))
 
     def _recaptioned(self, plan: IndexPlan) -> Iterator[Batch]:
         size = self._batch_size
         for start in range(0, len(plan.recaptioned), size):
             yield [(file, DuplicateContent(hash)) for file, hash in plan.recaptioned[start : start + size]]
 
-    def _encoded(self, files: Files, seen: Collection[str]) -> Iterator[Batch]:
+    def _encoded(self, files: Files, seen: Collection[str], direct: Direct | None = None) -> Iterator[Batch]:
         """Yield files with their outcomes; the workers begin when the first batch is asked for."""
-        yield from self._workers.batches(files, batch_size=self._batch_size, seen=seen)
+        yield from self._workers.batches(files, batch_size=self._batch_size, seen=seen, direct=direct)
 
     def _rows(self, batch: Batch, hashes: StoredContents) -> BatchReport:
         """Make rows; known content copies its stored rows, even if the worker encoded it again."""
@@ -92,6 +117,8 @@ class BatchWriter:
                 report.unread[file] = str(outcome)
             elif isinstance(outcome, BrokenPicture):
                 report.broken[file] = str(outcome)
+            elif isinstance(outcome, WrittenPicture):
+                report.written[file] = outcome
             elif isinstance(outcome, DuplicateContent) and outcome.hash not in by_hash:
                 report.postponed.append(file)
             else:
@@ -133,7 +160,7 @@ def _items(file: ScannedFile, outcome: Outcome, by_hash: Mapping[str, list[Item]
 
 
 def _hash(outcome: Outcome) -> str:
-    if isinstance(outcome, BrokenPicture):
+    if isinstance(outcome, BrokenPicture | WrittenPicture):  # the row is there, or there is none
         return ""
     if isinstance(outcome, EncodedVideo):
         return outcome.moments[0].facts.hash

@@ -15,6 +15,7 @@ from lingvis.collection.stores.open import check_engine, create_store, open_stor
 from lingvis.collection.stores.records import Header
 from lingvis.collection.stores.servers import is_server
 from lingvis.collection.writer.captions import CaptionReader
+from lingvis.collection.writer.direct import find_direct, rows_version
 from lingvis.collection.writer.fill import BatchWriter
 from lingvis.collection.writer.found import ScannedFile
 from lingvis.collection.writer.plan import IndexPlan, make_plan
@@ -107,7 +108,7 @@ class Indexer:
 
     header: of a collection of this model. engine: of a collection in a folder that is made or rebuilt; None: the one that
     it has, or SQLite. rebuild: drop all stored rows in the first pass. spread: makes the workers
-    that read and encode, for instance on a cluster; only this process stores.
+    that read and encode, for instance on a cluster; only this process stores, or adds what they have written.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class Indexer:
         self._workers: IndexWorkers = (
             LocalWorkers(ImageEmbedder(embedder)) if spread is None else spread(header)
         )
+        self._spread = spread is not None
         self._captions = CaptionReader(embedder)
         self._batch_size = batch_size
         self.seconds_to_scan = 0.0  # of the last pass, before storing
@@ -145,6 +147,9 @@ class Indexer:
             folders, follow_links=follow_links
         )  # first: a mistake in the folders must change nothing
         store = self.store = self.store or self._make_store()
+        version = (
+            rows_version(store) if self._spread else None
+        )  # before the rows: they may be newer, not older
         stored = StoredRows(store.files())
         self._check(store.header)
         plan = make_plan(
@@ -166,7 +171,7 @@ class Indexer:
             with store.writing():
                 self._check(store.header)
                 self._follow_model(store)
-                self._fill(store, plan, stored, report)
+                self._fill(store, plan, stored, version, report)
                 gone = [path for path in plan.gone if is_gone(path)]
                 store.delete([id for path in gone for id in stored.ids(path)])
                 report.pruned = len(gone)
@@ -175,19 +180,22 @@ class Indexer:
         report.pictures, report.moments = store.count(once=True), store.count()
         return report
 
-    def _fill(self, store: Store, plan: IndexPlan, stored: StoredRows, report: IndexReport) -> None:
+    def _fill(
+        self, store: Store, plan: IndexPlan, stored: StoredRows, version: int | None, report: IndexReport
+    ) -> None:
         """Store new and changed pictures, and add the outcome to the report."""
+        direct = find_direct(store, stored, version) if self._spread else None
         writer = BatchWriter(store, self._workers, self._captions, batch_size=self._batch_size)
         with ProgressBar("index", len(plan.recaptioned) + len(plan.to_read)) as bar:
             changed = 0
-            for batch in writer.run(plan, stored):
-                paths = {item.info.path for item in batch.items}
+            for batch in writer.run(plan, stored, direct):
+                paths = {item.info.path for item in batch.items} | {file.path for file in batch.written}
                 report.added += sum(path not in stored for path in paths)
                 report.updated += sum(path in stored for path in paths)
                 report.broken |= {file.path: reason for file, reason in batch.broken.items()}
                 report.unreadable |= {file.path: reason for file, reason in batch.unread.items()}
                 self._unusable |= {file.path: file for file in batch.broken}
-                changed += len(batch.items)
+                changed += len(batch.items) + len(batch.written)
                 if changed >= ROWS_BETWEEN_MAINTENANCE:
                     changed = 0
                     store.maintain()

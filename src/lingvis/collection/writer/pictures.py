@@ -50,6 +50,14 @@ class DuplicateContent:
     hash: str
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenPicture:
+    """A new picture with a row that its worker has written; names: of all that it wrote for the batch, for the store."""
+
+    hash: str
+    names: tuple[str, ...]
+
+
 class UnreadPicture(BrokenPicture):
     """A file that could not be read this time but may be fine; the message is the reason."""
 

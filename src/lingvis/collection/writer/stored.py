@@ -75,7 +75,7 @@ class StoredRows:
     def __len__(self) -> int:
         return len(self.paths)
 
-    def __contains__(self, path: str) -> bool:
+    def __contains__(self, path: str, /) -> bool:
         return len(self._numbers(path_key(path))) > 0
 
     def _numbers(self, key: bytes) -> range:

@@ -9,8 +9,15 @@ from typing import Protocol
 
 from lingvis.arrays import Floats
 from lingvis.collection.binding import ImageEmbedder
+from lingvis.collection.stores.contract import RowWriter
 from lingvis.collection.writer.found import Files, ScannedFile
-from lingvis.collection.writer.pictures import DecodedFile, DuplicateContent, PictureFacts, read_picture
+from lingvis.collection.writer.pictures import (
+    DecodedFile,
+    DuplicateContent,
+    PictureFacts,
+    WrittenPicture,
+    read_picture,
+)
 from lingvis.collection.writer.videos import DecodedVideo, read_video
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture
@@ -32,16 +39,40 @@ class EncodedVideo:
     moments: list[EncodedPicture]
 
 
-Outcome = EncodedPicture | EncodedVideo | DuplicateContent | BrokenPicture
+Outcome = EncodedPicture | EncodedVideo | WrittenPicture | DuplicateContent | BrokenPicture
+
+
+class Paths(Protocol):
+    """The paths that have rows."""
+
+    def __contains__(self, path: str, /) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """Which rows workers may write themselves, and how."""
+
+    writer: RowWriter
+    stored: Paths
+
+    def allows(self, file: ScannedFile) -> bool:
+        """Return whether the row of a file replaces none and needs nothing that only the one writer has.
+
+        A copy of another new picture needs nothing either: its row is the same as if this one were encoded.
+        """
+        return not file.captions and not file.is_video and file.path not in self.stored
 
 
 class IndexWorkers(Protocol):
     """Read and encode files, in this process or on a cluster."""
 
     def batches(
-        self, files: Files, *, batch_size: int, seen: Collection[str]
+        self, files: Files, *, batch_size: int, seen: Collection[str], direct: Direct | None = None
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
-        """Yield files and their outcomes, once each; contents in `seen`, by hash, need not be encoded again."""
+        """Yield files and their outcomes, once each; contents in `seen`, by hash, need not be encoded again.
+
+        direct: the rows that workers on other machines write themselves.
+        """
         ...
 
 
@@ -61,7 +92,7 @@ class LocalWorkers:
         self._image_embedder, self._threads, self._decoders = image_embedder, threads, decoders
 
     def batches(
-        self, files: Files, *, batch_size: int, seen: Container[str]
+        self, files: Files, *, batch_size: int, seen: Container[str], direct: Direct | None = None
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, videos last and one by one; `seen` may grow meanwhile."""
         if self._decoders is not None:

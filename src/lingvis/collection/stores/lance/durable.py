@@ -21,6 +21,8 @@ class FolderSync:
         changed: set[str] = set()
         for place, folders, files in os.walk(self.folder):
             for name in (*folders, *files):
+                if name.startswith("."):  # another process writes it; it gets its name when it is whole
+                    continue
                 path = os.path.join(place, name)
                 seen.add(path)
                 if path not in self._done:

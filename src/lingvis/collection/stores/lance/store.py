@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -32,6 +31,8 @@ from lingvis.collection.stores.folder.trouble import reported
 from lingvis.collection.stores.lance.browsing import LATER_ORDER_COLUMNS, ORDER_COLUMNS, DateOrder
 from lingvis.collection.stores.lance.durable import FolderSync
 from lingvis.collection.stores.lance.filters import quote, to_mask, to_sql
+from lingvis.collection.stores.lance.fragments import FragmentWriter, add_fragments, has_lance
+from lingvis.collection.stores.lance.memory import InMemory
 from lingvis.collection.stores.lance.rows import (
     complete,
     info_columns,
@@ -77,28 +78,12 @@ REFINED, REFINED_VALUES = 2, 1024
 # Rows from which an index on ids pays off: finding one row takes 7 ms among 100,000 instead of 12 to 21.
 LOOKED_UP = 10_000
 UNINDEXED = 4096  # rows that may be missing from an index; each query compares them one by one
+ID_SHARE = 16  # and this part of all rows from the index on ids, which is made again then
 # Merging small files rewrites all of them: it waits until they have grown by a quarter, so that it stays cheap overall.
 FEW_FILES, ROWS_A_FILE = 64, 256
 OLD = timedelta(minutes=10)  # replaced files stay for this time, for readers that still use them
 FOREVER = timedelta(days=36500)
 TRIES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class InMemory:
-    """The vectors of a column, and the records of the same rows."""
-
-    index: ExactIndex
-    records: pa.Table
-
-    def search(self, queries: Floats, *, k: int, offset: int, where: Filter) -> list[list[Hit]]:
-        """Return the hits of each query."""
-        mask = to_mask(where, self.records)
-        passing = None if mask is None else np.flatnonzero(mask.to_numpy())
-        return self.index.search(queries, k=k, offset=offset, passing=passing, records=self._take)
-
-    def _take(self, numbers: Sequence[int]) -> dict[int, PictureInfo]:
-        return dict(zip(numbers, to_infos(self.records.take(numbers)), strict=True))
 
 
 class LanceStore:
@@ -181,6 +166,26 @@ class LanceStore:
             # By default LanceDB rejects a missing vector.
             merge.execute(to_table(items, self.header.dim), on_bad_vectors="null")
             self._sync()
+
+    @reported
+    def version(self) -> int:
+        """Return the version of the table."""
+        self._refresh()
+        return int(self._table.version)
+
+    def row_writer(self) -> FragmentWriter | None:
+        """Return the writer for other processes; None without pylance."""
+        return (
+            FragmentWriter(str(self.folder.resolve()), self._name, self.header.dim) if has_lance() else None
+        )
+
+    @reported
+    def append(self, names: Sequence[str], *, rows: int) -> None:
+        """Add files of rows that other processes have written."""
+        version = int(self._table.version)
+        add_fragments(self.folder / f"{self._name}.lance", names, rows=rows, version=version)
+        self._table.checkout_latest()
+        self._sync()
 
     @reported
     def delete(self, ids: Sequence[str]) -> None:
@@ -305,7 +310,7 @@ class LanceStore:
             if (held := self._vector_count(column)) * self.header.dim > self._exact_values:
                 self._index(column, held)
         if rows > LOOKED_UP:
-            self._index_ids()
+            self._index_ids(rows)
         self._sync()
 
     def _index(self, column: str, rows: int) -> None:
@@ -330,14 +335,15 @@ class LanceStore:
         for name in [name for number, name in old.items() if number != used]:
             self._table.drop_index(name)
 
-    def _index_ids(self) -> None:
+    def _index_ids(self, rows: int) -> None:
+        """Build or rebuild the index on ids, which reads ids alone: an update would merge all files, with thumbnails."""
         from lancedb.index import BTree
 
         held = [index.name for index in self._table.list_indices() if index.columns == ["id"]]
         if not held:
             self._table.create_index("id", config=BTree(), name="id")
-        elif self._table.index_stats(held[0]).num_unindexed_rows > UNINDEXED:
-            self._optimize()
+        elif self._table.index_stats(held[0]).num_unindexed_rows > max(UNINDEXED, rows // ID_SHARE):
+            self._table.create_index("id", config=BTree(), name="id", replace=True)
 
     def _optimize(self) -> None:
         self._tidy(FOREVER)

@@ -21,7 +21,7 @@ from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit
 # candidates than places are enough.
 PLACES, CANDIDATES = 250, 300
 # Candidates from memory: a few more than places; with a filter, which is not in memory, more; and at most so many.
-MORE, FILTERED, MOST = 32, 1000, 8000
+MORE, FILTERED, MOST = 32, 300, 8000
 # In single precision the index cannot be used: this compares every row exactly.
 EXACT = sql.SQL("{column}::vector({dim}) <#> query")
 # All queries in one statement: 100 of them took 0.65 s with 40,000 x 1024 rows and their index, one by one 1.06 s, with

@@ -1,0 +1,1 @@
+"""Kills while indexing."""
