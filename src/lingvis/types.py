@@ -92,10 +92,15 @@ class TextStates:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The progress of training, for objectives that change over time."""
+    """The progress of training, for objectives that change over time.
+
+    learning_since: the first epoch after the plateau at the beginning, on which all scores are nearly equal; None while it
+    lasts.
+    """
 
     step: int = 0
     epoch: int = 0
+    learning_since: int | None = None
 
     def value(self, schedule: Callable[[Clock], float]) -> float | Tensor:
         """The value of a schedule now; in a recorded step a number on the device, which changes between replays."""

@@ -1,6 +1,7 @@
 """Speed of feature extraction against its backbone alone, measured in turns in one run, and what bounds it.
 
 - bare: the network alone on random pixels in the device's memory, in the same batches and, on a GPU, in the same precision.
+- kept: the same, on a CPU, with the memory of one batch kept for the next, as extraction does.
 - decode: decoder processes alone, from JPEG files to pixels, with their start.
 - both: files decoded and encoded, but not stored.
 - disk: as many bytes as the store has, written and flushed at once.
@@ -28,6 +29,7 @@ from PIL import Image
 
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
+from lingvis.device import kept_memory
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.encode import PictureEncoder, PictureFile
@@ -125,7 +127,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """All rates in turns; the ratio is the median of the rounds."""
     backbone = load_backbone(options.backbone, device=options.device)
     batch_size = options.batch_size or (GPU_BATCH if backbone.device.type == "cuda" else BATCH)
-    rates: dict[str, list[float]] = {way: [] for way in ("bare", "decode", "both", "disk", "extract")}
+    rates: dict[str, list[float]] = {way: [] for way in ("bare", "kept", "decode", "both", "disk", "extract")}
     with tempfile.TemporaryDirectory() as folder:
         dataset = make_dataset(Path(folder), options.images, options.count, options.width, options.height)
         count = len(dataset.rows)
@@ -137,10 +139,16 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             rates["extract"].append(extraction_rate(dataset, backbone, batch_size, name))
             # The mean of the bare runs around an extraction cancels a drift of the machine's speed.
             rates["bare"].append((before + bare_rate(backbone, count, batch_size)) / 2)
+            with kept_memory():
+                bare_rate(backbone, batch_size, batch_size)
+                rates["kept"].append(bare_rate(backbone, count, batch_size))
             rates["decode"].append(decode_rate(dataset, backbone, batch_size))
             rates["both"].append(both_rate(dataset, backbone, batch_size))
             rates["disk"].append(disk_rate(dataset, name))
-    ratios = [mine / alone for mine, alone in zip(rates["extract"], rates["bare"], strict=True)]
+    ratios, kept = (
+        [mine / alone for mine, alone in zip(rates["extract"], rates[way], strict=True)]
+        for way in ("bare", "kept")
+    )
     return {
         "benchmark": "extraction",
         **origin(),
@@ -153,6 +161,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         **{f"{way}_per_second": [round(rate, 1) for rate in found] for way, found in rates.items()},
         "ratios": [round(ratio, 3) for ratio in ratios],
         "ratio": round(statistics.median(ratios), 3),
+        "ratio_to_kept": round(statistics.median(kept), 3),
     }
 
 

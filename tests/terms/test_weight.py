@@ -19,9 +19,28 @@ from .steps import make_step
 PICTURES = 4
 
 
-def test_a_weight_rises_by_equal_amounts_at_the_beginning_of_epochs() -> None:
+def test_a_weight_rises_by_equal_amounts_at_the_beginning_of_epochs_after_the_plateau() -> None:
     rising = TermWeight(2.0, (2, 5))
-    assert [rising.at(Clock(epoch=epoch)) for epoch in range(8)] == [0, 0, 0.5, 1, 1.5, 2, 2, 2]
+    assert [rising.at(Clock(epoch=epoch, learning_since=0)) for epoch in range(8)] == [
+        0,
+        0,
+        0.5,
+        1,
+        1.5,
+        2,
+        2,
+        2,
+    ]
+    assert [rising.at(Clock(epoch=epoch, learning_since=4)) for epoch in range(4, 10)] == [
+        0,
+        0,
+        0.5,
+        1,
+        1.5,
+        2,
+    ]
+    assert [rising.at(Clock(epoch=epoch)) for epoch in (0, 30)] == [0, 0]
+    assert TermWeight(2.0, (0, 1)).at(Clock(epoch=4, learning_since=4)) == 1
     assert [TermWeight(2.0).at(Clock(epoch=epoch)) for epoch in (0, 7)] == [2, 2]
 
 
@@ -82,6 +101,12 @@ def test_an_anchor_is_half_the_squared_distance_from_the_start() -> None:
 def test_a_weight_that_cannot_rise_is_a_sentence(rises: str) -> None:
     with pytest.raises(UserError, match="the first below the second"):
         load_recipe("mule", [f"terms.across.rises={rises}"])
+
+
+@pytest.mark.parametrize("change", ["rises=[0,4]", "hidden=0.2"])
+def test_terms_rise_only_where_a_term_shows_the_plateau(change: str) -> None:
+    with pytest.raises(UserError, match=r"terms\.\w+\.rises counts from the end of the plateau"):
+        load_recipe("mule", [f"terms.matching.{change}"])
 
 
 def test_pairs_of_any_languages_are_not_apart() -> None:

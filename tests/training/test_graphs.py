@@ -107,7 +107,9 @@ class Replay:
         assert [each.shape for each in step.inputs] == [each.shape for each in first.inputs]
         self._scheduled.set(clock)
         # The clock of the recording, whose values are those of now.
-        return first.loss(step.inputs, RecordedClock(clock.step, clock.epoch, self._scheduled))
+        return first.loss(
+            step.inputs, RecordedClock(clock.step, clock.epoch, clock.learning_since, self._scheduled)
+        )
 
 
 def replayed_losses(
@@ -145,7 +147,7 @@ def test_a_shape_names_everything_that_a_recording_depends_on(
         # Other operations: all negatives in the first epoch, the hardest after it.
         ("vse_infinity_region", [], 2),
         # A term that has no weight at first.
-        ("vse_infinity_region", ["terms.matching.rises=[1,3]", *NEIGHBOURS], 4),
+        ("vse_infinity_region", [*NEIGHBOURS, "terms.neighbours.rises=[1,3]"], 5),
     ],
 )
 def test_time_is_read_at_every_replay(
@@ -155,7 +157,7 @@ def test_time_is_read_at_every_replay(
     task.eval()
     rows = sampler.epoch(0, 0)[0]
     replay = Replay(task)
-    clocks = [Clock(1 + 60 * epoch, epoch) for epoch in range(5)]
+    clocks = [Clock(1 + 60 * epoch, epoch, 1 if epoch else None) for epoch in range(5)]
     expected = [float(task.loss(rows, clock).total.detach()) for clock in clocks]
     assert [float(replay(rows, clock).total.detach()) for clock in clocks] == pytest.approx(
         expected, rel=1e-5

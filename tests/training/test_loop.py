@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +29,12 @@ Ints = NDArray[np.int64]
 class Counted(Task):
     """Its weight falls by the learning rate at every step; the noise is drawn and not used."""
 
-    def __init__(self) -> None:
+    def __init__(self, matching: Sequence[float] = ()) -> None:
+        """matching: by step, as a share of the blind value; not watched by default."""
         super().__init__()
         self.model = nn.Linear(1, 1, bias=False)
         nn.init.zeros_(self.model.weight)
+        self.matching = matching
         self.noise: list[float] = []
         self.clocks: list[Clock] = []
         self.modes: list[bool] = []
@@ -45,7 +47,11 @@ class Counted(Task):
         self.noise.append(float(torch.rand(())))
         self.clocks.append(clock)
         self.modes.append(self.training)
-        return Loss({"loss": 1000 + self.model(torch.ones(1, 1)).sum() * float(rows[0])})
+        total = 1000 + self.model(torch.ones(1, 1)).sum() * float(rows[0])
+        if not self.matching:
+            return Loss({"loss": total})
+        watched = torch.tensor(8 * self.matching[clock.step])
+        return Loss({"loss": total}, watched="loss", matching=watched, blind=torch.tensor(8.0))
 
 
 class Ones(Sampler):
@@ -73,6 +79,7 @@ def train(
     validate: Callable[[], Validation] | None = None,
     folder: Path | None = None,
     optimizer: torch.optim.Optimizer | None = None,
+    checkpoint_seconds: float = 1e9,
 ) -> TrainingState:
     return fit(
         task=task,
@@ -85,7 +92,7 @@ def train(
             clip=clip,
             selection_epochs=selection_epochs,
             seed=seed,
-            checkpoint_seconds=1e9,
+            checkpoint_seconds=checkpoint_seconds,
         ),
         state=state or TrainingState(),
         validate=validate,
@@ -238,3 +245,42 @@ def test_validation_selects_by_the_mean_over_languages() -> None:
     validation = Validation.from_report(report)
     assert validation.score == 30.0
     assert validation.values == {"mR": 30.0, "rsum": 180.0, "languages": {"en": 40.0, "de": 20.0}}
+
+
+def since(task: Counted) -> list[int | None]:
+    return [clock.learning_since for clock in task.clocks]
+
+
+def test_the_plateau_ends_with_an_epoch_whose_mean_matching_loss_is_clearly_below_it(tmp_path: Path) -> None:
+    # Means of the epochs of two steps: 1, 0.95, 0.85, 1.
+    task = Counted([1.0, 1.0, 1.0, 0.9, 0.95, 0.75, 1.0, 1.0, 0.2, 0.2])
+    train(task, epochs=5, folder=tmp_path)
+    assert since(task) == [None] * 6 + [3] * 4
+    unwatched = Counted()
+    train(unwatched, folder=tmp_path / "unwatched")
+    assert since(unwatched) == [None] * 6
+
+
+@pytest.mark.parametrize("stop", [5, 7])
+def test_a_resumed_run_knows_the_plateau_of_the_run_before(stop: int, tmp_path: Path) -> None:
+    matching = [1.0, 1.0, 1.0, 0.9, 0.95, 0.75, 1.0, 1.0, 0.2, 0.2]
+    first, folder = Counted(matching), tmp_path / "run"
+    folder.mkdir()
+
+    class Stopped(Exception):
+        pass
+
+    def stopping(rows: Ints, clock: Clock) -> Loss:
+        if clock.step == stop:
+            raise Stopped
+        return Counted.loss(first, rows, clock)
+
+    first.loss = stopping  # type: ignore[method-assign]
+    optimizer = torch.optim.SGD(first.parameters(), lr=1.0)
+    with pytest.raises(Stopped):
+        train(first, epochs=5, folder=folder, optimizer=optimizer, checkpoint_seconds=0)
+    second = Counted(matching)
+    state = load_checkpoint(folder, "", second, torch.optim.SGD(second.parameters(), lr=1.0))
+    assert (state.step, state.batch) == (stop, stop % 2)
+    train(second, epochs=5, folder=folder, state=state)
+    assert since(first) + since(second) == [None] * 6 + [3] * 4

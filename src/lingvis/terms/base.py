@@ -205,6 +205,11 @@ class Term(nn.Module, RecipePart, ABC):
         """Origins of the sentences that a term with these options learns from."""
         return AUTHORED
 
+    @classmethod
+    def watched(cls, options: Mapping[str, Any]) -> bool:
+        """Whether a term with these options has a `blind` value, and so shows plateaus and collapses."""
+        return False
+
     @property
     def rereads(self) -> bool:
         """Whether the term encodes the sentences again; such a step cannot be recorded as a CUDA graph."""

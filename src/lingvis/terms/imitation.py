@@ -50,6 +50,11 @@ class TeacherMatching(Term):
         targets = _targets(step)
         return self._value(targets @ step.text_emb.T, targets, step)
 
+    @classmethod
+    def watched(cls, options: Mapping[str, Any]) -> bool:
+        """Always."""
+        return True
+
     @torch.no_grad()
     def blind(self, step: Step) -> Tensor | None:
         """The value for equal scores."""

@@ -87,6 +87,11 @@ class Matching(Term):
         part = self._sentences(step)
         return self._value(part.scores, part)
 
+    @classmethod
+    def watched(cls, options: Mapping[str, Any]) -> bool:
+        """With human captions whose words are all visible."""
+        return not options.get("hidden") and options.get("of", "human") == "human"
+
     @torch.no_grad()
     def blind(self, step: Step) -> Tensor | None:
         """The value for equal scores; None for pseudo captions or hidden words."""

@@ -108,6 +108,13 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
             "no term compares pictures with human captions; add "
             'terms.matching = { name = "matching", weight = 1.0, objective = ... }'
         )
+    rising = [name for name, term in recipe.terms.items() if term.rises and term.weight]
+    steady = [term for term in recipe.terms.values() if term.weight and not term.rises]
+    if rising and not any(TERMS.get(term.name).watched(term.options) for term in steady):
+        yield (
+            f"terms.{rising[0]}.rises counts from the end of the plateau at the beginning, which no term shows; set "
+            f"terms.{rising[0]}.rises = [], or add a term matching of constant weight"
+        )
     if recipe.data.classes and not any(kind.compares_pictures for kind, _ in kinds):
         yield (
             "data.classes is true, but no term compares pictures with sentences, so that no batch has a picture to show "

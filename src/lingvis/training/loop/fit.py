@@ -78,7 +78,7 @@ def fit(
             task.train()
             for rows in sampler.epoch(plan.seed, epoch)[state.batch :]:
                 set_rate(optimizer, schedule(state.step, epoch))
-                clock = Clock(state.step, epoch)
+                clock = Clock(state.step, epoch, state.learning_since)
                 if record is not None:
                     seed_step(plan.seed, clock)
                 numbers = take_step(rows, clock)
@@ -93,8 +93,7 @@ def fit(
                     record.after_step()
             if record is not None:
                 record.report()
-            state.epoch = epoch + 1
-            state.batch = 0
+            state.end_epoch()
             if validate is None:
                 continue
             task.eval()

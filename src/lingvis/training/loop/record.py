@@ -63,6 +63,8 @@ class RunRecord:
     def report(self) -> None:
         """Write the mean loss since the last report to the log; raises if training has gone wrong."""
         records = self.watch.flush()
+        for record in records:
+            self._state.matching += record.matching
         if records:
             rate = float(self._optimizer.param_groups[0]["lr"])
             self._log.write("train", records[-1].step, mean_loss(records) | {"lr": rate})

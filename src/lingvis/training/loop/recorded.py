@@ -101,7 +101,7 @@ class RecordedSteps:
         return self._recordings[shape].replay(step.inputs)
 
     def _clock(self, clock: Clock) -> RecordedClock:
-        return RecordedClock(clock.step, clock.epoch, self._scheduled)
+        return RecordedClock(clock.step, clock.epoch, clock.learning_since, self._scheduled)
 
     def _worthwhile(self, shape: Hashable) -> bool:
         """Whether to record this step: its shape comes again, and everything that is made once exists."""

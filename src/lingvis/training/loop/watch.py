@@ -19,11 +19,15 @@ COLLAPSE_STEPS = 200
 
 @dataclass(frozen=True, slots=True)
 class LossRecord:
-    """The loss of one step: the sum, and its weighted terms."""
+    """The loss of one step: the sum, and its weighted terms.
+
+    matching: the watched term as a share of its blind value; 1 without a watched term.
+    """
 
     step: int
     loss: float
     terms: dict[str, float]
+    matching: float
 
 
 class Loss:
@@ -105,7 +109,8 @@ class LossWatch:
                     f"to step {step}, the value of a model that maps everything to one point. Start with easier negatives "
                     f"(terms.{watched}.objective.schedule=warmup) or lower optimizer.lr, and train into a new folder."
                 )
-            records.append(LossRecord(step, loss, dict(zip(names, terms, strict=True))))
+            share = matching / blind if blind > 0 else 1.0
+            records.append(LossRecord(step, loss, dict(zip(names, terms, strict=True)), share))
         return records
 
 
