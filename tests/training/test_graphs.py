@@ -50,6 +50,13 @@ LATENT = [
     "pretraining.epochs=1",
 ]
 OWN = {
+    "a3vse": [
+        'data.languages=["en"]',
+        "data.images=0.5",
+        "image.pooling.hidden=6",
+        "text.pooling.hidden=6",
+        "terms.domains.hidden=6",
+    ],
     "la": [HIDDEN, "text.head.dim=16", *LATENT],
     "lingvis_frozen": [HIDDEN, "text.words.buckets=300", "training.sampling.passes=2"],
     "mule": [*LANGUAGE_WORDS, "pretraining.epochs=1"],
@@ -59,7 +66,7 @@ OWN = {
     # Layers of languages over a vocabulary that all languages share.
     "vsepp": ["text.encoder.name=gru_per_language", "text.encoder.dim=16", "text.encoder.bidirectional=true"],
 }
-ON_GPU = ("lingvis_frozen", "s_liwe", "vse_infinity_region")
+ON_GPU = ("a3vse", "lingvis_frozen", "s_liwe", "vse_infinity_region")
 STEPS = 12
 NEIGHBOURS = [
     'terms.neighbours={name="pairs",weight=1.0,on="sentence",languages="same",objective={name="contrastive",temperature=0.1}}'
