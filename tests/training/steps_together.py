@@ -62,7 +62,7 @@ def take_steps(recipe: str, dataset: Path, out: Path, *more: str, steps: int = S
     run.task.train()
     step = make_step(run.task, torch.optim.SGD(run.task.parameters(), lr=0.05), clip=read.training.clip)
     batches = [rows for epoch in range(steps) for rows in run.sampler.epoch(0, epoch)][:steps]
-    losses = [step(rows, Clock(number, 1)).values[0] for number, rows in enumerate(batches)]
+    losses = [step(rows, Clock(number, 1, 0)).values[0] for number, rows in enumerate(batches)]
     return {"losses": torch.stack(losses), **run.task.state_dict()}
 
 

@@ -20,7 +20,7 @@ from lingvis.collection.stores.records import INFO_COLUMNS, Filter, Hit
 # picture has one place, and pages neither overlap nor have gaps. The index orders by half precision, so that a few more
 # candidates than places are enough.
 PLACES, CANDIDATES = 250, 300
-# Candidates from memory: a few more than places; with a filter, which is not in memory, more; and at most so many.
+# Candidates from memory: a few more than places; with a filter, which is not in memory, more; MOST is the limit.
 MORE, FILTERED, MOST = 32, 300, 8000
 # In single precision the index cannot be used: this compares every row exactly.
 EXACT = sql.SQL("{column}::vector({dim}) <#> query")
