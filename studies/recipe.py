@@ -39,6 +39,7 @@ def one_run(args: argparse.Namespace, seed: int, folder: Path) -> Record:
         "parameters": config.parameters,
         "validation": [[row["epoch"], row["mR"], row["rsum"]] for row in epochs],
         "validation_languages": epochs[config.training.best_epoch - 1]["languages"],
+        "learning_since": epochs[-1].get("learning_since"),
     }
     pretraining = folder / PRETRAINING_LOG
     if pretraining.exists():

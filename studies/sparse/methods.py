@@ -30,6 +30,7 @@ ABLATIONS = {
     for name, (label, overrides) in {
         "no-s": ("no s", NO_PSEUDO_CAPTIONS),
         SWAPPED: ("swap s with s_g", ("pseudo.detections={tags}",)),
+        "regions": ("s of the regions alone", ('pseudo.detections=""',)),
         "no-attention": ("without attention", ("image.pooling.name=mean", "text.pooling.name=mean")),
         "no-adversaries": ("without adversaries", (NO_ADVERSARIES,)),
         "no-intra": ("without intra", ("terms.domains.intra=[0.0, 0.0]",)),

@@ -1,7 +1,8 @@
 """The first losses of shipped recipes stay as they were measured: losses.json is of version 0.1.0.
 
 Those of lingvis_sparse and vse_infinity_region were measured again when fillers were left out of batch norms, those of
-embn, par_embn, mule, la, hem and smalr when their terms got the weights of MULE's program: the third is after the plateau, with full weights.
+embn, par_embn, mule, la, hem and smalr when their terms got the weights of MULE's program: the third is after the
+plateau, with full weights.
 """
 
 from __future__ import annotations

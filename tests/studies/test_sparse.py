@@ -140,7 +140,7 @@ def test_an_ablation_is_one_change(dataset: Path, tmp_path: Path) -> None:
     setting = SparseSetting(
         dataset=dataset,
         dataset_sha256=opened.fingerprint,
-        overrides=tuple(SMALL),
+        overrides=(*SMALL, "pseudo.detections=joined"),
         out=tmp_path,
         work=tmp_path,
         device="cpu",
@@ -173,6 +173,7 @@ def test_an_ablation_is_one_change(dataset: Path, tmp_path: Path) -> None:
             "terms": {**changed("pseudo", weight=0.0), "matching": {**terms["matching"], "weight": 1.0}},
         },
         "swap-s_g": {"pseudo": {**full["pseudo"], "detections": "global"}},
+        "regions": {"pseudo": {**full["pseudo"], "detections": ""}},
         "no-attention": {
             "image": {**full["image"], "pooling": {"name": "mean"}},
             "text": {**full["text"], "pooling": {"name": "mean"}},
@@ -225,7 +226,7 @@ def test_the_ablations_join_the_methods(
     with pytest.raises(UserError) as caught:
         run(dataset, measured, methods=["s_g"], images=[0.1], per_image=[5], ablations=True)
     message = str(caught.value)
-    assert message.startswith("6 runs failed, all others are kept:")  # of seven ablations, one has a record
+    assert message.startswith("7 runs failed, all others are kept:")  # of eight ablations, one has a record
     assert all(f"  {name}-0.1x5-0: not trained here" in message for name in set(ABLATIONS) - {"no-attention"})
 
 

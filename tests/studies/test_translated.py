@@ -150,8 +150,9 @@ def test_rows_that_need_translations_are_left_out_without_them(
         [str(toy_dataset), "--out", str(tmp_path), "--rows", "s_liwe-2-es-uk", "s_liwe-en-pt-both"]
     )
     assert capsys.readouterr().out.splitlines() == [
-        f"s_liwe-2-es-uk/0: not started, {toy_dataset} has no translated captions in es, uk",
-        f"s_liwe-en-pt-both/0: not started, {toy_dataset} has no translated captions in pt",
+        f"{row}/{seed}: not started, {toy_dataset} has no translated captions in {missing}"
+        for row, missing in (("s_liwe-2-es-uk", "es, uk"), ("s_liwe-en-pt-both", "pt"))
+        for seed in range(3)
     ]
     for row in ROWS.values():
         assert bool(row.translated) == ("data.translated=true" in row.overrides)

@@ -41,6 +41,7 @@ def make_step(
         text_emb=text_emb,
         word_average=torch.zeros(count, 1) if word_average is None else word_average,
         positives=torch.arange(len(image_emb)).unsqueeze(1) == on_device,
+        images=torch.arange(len(image_emb)),
         groups=on_device,
         langs=torch.tensor(langs),
         columns=Columns(np.array(groups), np.array(langs), np.array(origin, np.int8)),

@@ -64,6 +64,25 @@ def test_matching_equals_a_naive_loop(options: dict[str, object], parts: list[li
         assert float(blind) == pytest.approx(sum(naive(torch.zeros(5, 8), columns) for columns in parts))
 
 
+def test_pictures_described_alike_are_neither_positives_nor_negatives_of_a_pseudo_caption() -> None:
+    batch = step()
+    pseudo = batch.of(PSEUDO)
+    first, second = (int(group) for group in pseudo.groups)
+    alike = pseudo.positives.clone()
+    alike[second, 0] = alike[first, 1] = True  # both captions have the same words
+    term = Matching(objective=Ranking(margin=MARGIN, schedule="all"), of="pseudo")
+    assert float(term(pseudo)) > 0
+    assert float(term(replace(pseudo, positives=alike))) == 0.0
+    half = pseudo.positives.clone()
+    half[second, 0] = True
+    expected = sum(
+        max(0.0, MARGIN + float(pseudo.scores[i, t] - pseudo.scores[second, 1]))
+        for i, t in ((first, 1), (second, 0))
+        if not half[i, t]
+    ) + max(0.0, MARGIN + float(pseudo.scores[first, 1] - pseudo.scores[first, 0]))
+    assert float(term(replace(pseudo, positives=half))) == pytest.approx(expected, rel=1e-5)
+
+
 def test_the_mean_over_languages_leaves_out_those_without_a_picture() -> None:
     objective = Ranking(margin=MARGIN, schedule="all")
     term = Matching(objective=objective, languages_apart=True, over_languages="mean")

@@ -86,7 +86,9 @@ def test_batches_have_pairs_of_one_language_and_across(
     monkeypatch.setattr(WordPretraining, "loss", look)
     given = captions(tmp_path, ["en", "de", "fr"], each=3)
     UniversalPretraining(epochs=2, lr=0.1).warm_up(universal(given), given)
-    assert len(seen) == 4
+    assert len(seen) == 8  # two epochs of two passes, since there are three languages
+    pairs = Counter(frozenset(lang for lang, _ in batch.runs) for batch, _ in seen)
+    assert len(pairs) > 1 and all(len(pair) == 2 for pair in pairs)  # all pictures of a batch in the same two
     for batch, groups in seen:
         spoken = [lang for lang, count in batch.runs for _ in range(count)]
         counts = Counter(zip(groups.tolist(), spoken, strict=True))

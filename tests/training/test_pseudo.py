@@ -116,12 +116,15 @@ def test_adversaries_judge_short_embeddings_of_a_model_to_start_from(
     assert whole.model.dim == 72  # three heads side by side; shortened after the training
 
 
-def hinges(scores: torch.Tensor, positives: torch.Tensor, margin: float) -> float:
-    """Equation 2 by loops: pictures and sentences as queries, the hardest negative, the mean over pairs."""
+def hinges(scores: torch.Tensor, positives: torch.Tensor, right: torch.Tensor, margin: float) -> float:
+    """Equation 2 by loops: pictures and sentences as queries, the hardest negative, the mean over pairs.
+
+    right: the pairs that are no negatives.
+    """
     total, pairs = 0.0, 0
     for i, t in positives.nonzero().tolist():
-        row = [float(scores[i, o]) for o in range(scores.shape[1]) if not positives[i, o]]
-        column = [float(scores[o, t]) for o in range(scores.shape[0]) if not positives[o, t]]
+        row = [float(scores[i, o]) for o in range(scores.shape[1]) if not right[i, o]]
+        column = [float(scores[o, t]) for o in range(scores.shape[0]) if not right[o, t]]
         total += sum(max(0.0, margin - float(scores[i, t]) + max(each)) for each in (row, column) if each)
         pairs += 1
     return total / pairs
@@ -148,14 +151,14 @@ def test_the_loss_is_equation_9(rich_dataset: Path, tmp_path: Path) -> None:
                 image: {said[n] for n, row in enumerate(some) if sentences.groups[row] == image}
                 for image in images
             }
+            positives = [[sentences.groups[row] == image for row in some] for image in images]
             right = [
-                [
-                    sentences.groups[row] == image or (name == "detectors" and said[n] in own[image])
-                    for n, row in enumerate(some)
-                ]
-                for image in images
+                [positives[m][n] or (name == "detectors" and said[n] in own[image]) for n in range(len(some))]
+                for m, image in enumerate(images)
             ]
-            total += share * hinges(image_emb @ text_emb.T, torch.tensor(right), margin)
+            total += share * hinges(
+                image_emb @ text_emb.T, torch.tensor(positives), torch.tensor(right), margin
+            )
         total += 0.03 * float(task.terms["domains"](step))
     assert float(found.total) == pytest.approx(total, rel=1e-4)
 

@@ -107,7 +107,8 @@ class Step:
     """One encoded batch: the input of every term of the loss.
 
     image_emb float32 [I, D] and text_emb float32 [T, D]: prepared for `similarity`; word_average float32 [T, W]: mean
-    word vectors; positives bool [I, T]; groups and langs int64 [T]: as in `columns`, on the device. reread(p): the same
+    word vectors; positives bool [I, T]; images int64 [I]: the number of each picture; groups and langs int64 [T]: the
+    picture and the language of each sentence, as in `columns`, on the device. reread(p): the same
     sentences with a share p of their words hidden, encoded once per p. pair_values: by name, values float32 [I, T] that
     a source of sentences provides for the step, such as the scores of teachers. targets float32 [T, D]: the embedding by
     the recipe's teacher that each sentence should get, a unit vector, or zeros for a sentence without one; None without
@@ -118,6 +119,7 @@ class Step:
     text_emb: Tensor
     word_average: Tensor
     positives: Tensor
+    images: Tensor
     groups: Tensor
     langs: Tensor
     columns: Columns

@@ -26,7 +26,8 @@ class Matching(Term):
     further language. hidden: the share of words to hide first (SMALR, section 3.2: masked sentences enter the
     multimodal loss too).
 
-    A picture or a sentence without a positive is no negative either.
+    A picture or a sentence without a positive is no negative either. A pseudo caption counts once, with the picture that
+    it was written for, however many pictures of the batch are described by the same words.
     """
 
     compares_pictures: ClassVar[bool] = True
@@ -109,6 +110,10 @@ class Matching(Term):
         if not len(part):
             return scores.new_zeros(())
         positives = part.positives
+        if self.of == "pseudo":
+            own = positives & (part.images.unsqueeze(1) == part.groups)
+            scores = scores.masked_fill(positives & ~own, -torch.inf)
+            positives = own
         if self.languages_apart:
             table = LanguageRows.of(part)
             scores = scores[:, table.rows].transpose(0, 1)  # [L, I, N]

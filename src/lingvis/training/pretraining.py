@@ -36,12 +36,13 @@ from lingvis.training.shared_tokens import shared_tokens
 from lingvis.training.word_recall import HeldOutSentences, mean_vector
 from lingvis.types import Clock, TextBatch, Tokens
 
-# Pictures per step, each with two captions in two of its languages: pairs within a language and across languages.
-# More sentences per step mean negatives that are too hard: with all languages at once the vectors collapse to one
-# point.
+# Pictures per step, with two captions in each of two languages: pairs within a language and across languages. More
+# sentences or languages per step mean negatives that are too hard: with all languages at once the vectors collapse to
+# one point.
 PICTURES = 32
 LANGUAGES = 2
 PER_LANGUAGE = 2
+EVENLY = 1e9  # the temperature of a draw in which all languages are equally likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +266,16 @@ def _pretrain_on_captions(
         return data.bank.batch(rows), torch.from_numpy(table.groups[rows]).to(data.device)
 
     task = WordPretraining(words, read=read, objective=TopTriplet(margin=0.05, hardest=10))
+    languages = len(np.unique(table.langs[table.rows(Origin.HUMAN)]))
     sampler = ImageSampler(
-        captions=table, batch_size=PICTURES, languages=LANGUAGES, per_language=PER_LANGUAGE
+        captions=table,
+        batch_size=PICTURES,
+        languages=LANGUAGES,
+        together=True,
+        temperature=EVENLY,
+        per_language=PER_LANGUAGE,
+        # However many languages there are, each is seen as often in an epoch.
+        passes=max(1, round(languages / LANGUAGES)),
     )
     pretrain(
         task,

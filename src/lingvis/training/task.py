@@ -135,6 +135,7 @@ class RetrievalTask(Task):
             text_emb=encoded.text_emb,
             word_average=encoded.word_average,
             positives=tensors.positives,
+            images=tensors.images,
             groups=tensors.groups,
             langs=tensors.langs,
             columns=batch.columns,

@@ -71,7 +71,9 @@ class RunRecord:
 
     def after_validation(self, validation: Validation) -> None:
         """Write the numbers of the epoch that has just ended to the log."""
-        self._log.write("val", self._state.step, {"epoch": self._state.epoch, **validation.values})
+        since = self._state.learning_since
+        known = {} if since is None else {"learning_since": since}
+        self._log.write("val", self._state.step, {"epoch": self._state.epoch, **known, **validation.values})
 
     def finish(self) -> None:
         """Record the training time and draw the curves."""
