@@ -249,3 +249,42 @@ def test_the_latent_vocabulary_does_not_collapse() -> None:
     used = part.eval().assignment().used(len(vocabulary.special))
     assert np.mean(losses[-10:]) < 0.4 * np.mean(losses[:10])
     assert used > 130
+
+
+class Fixed(nn.Module):
+    """A word part whose vectors are the ids themselves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(()))
+
+    def forward(self, batch: TextBatch) -> Tokens:
+        return Tokens(self.weight * batch.ids.unsqueeze(-1).float(), batch.mask)
+
+
+def test_equal_sentences_about_different_pictures_are_no_negatives() -> None:
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def objective(scores: torch.Tensor, positives: torch.Tensor) -> torch.Tensor:
+        seen.append((scores.detach(), positives))
+        return scores.masked_fill(scores.isinf(), 0.0).sum()
+
+    ids = torch.tensor([[2, 7, 3], [2, 7, 3], [2, 8, 3], [2, 7, 3]])
+    batch = TextBatch(ids, torch.ones(4, 3, dtype=torch.bool), (("en", 4),))
+    groups = torch.tensor([0, 0, 1, 2])  # the last sentence is that of the first picture
+    task = WordPretraining(Fixed(), read=lambda rows: (batch, groups), objective=objective)
+    task.loss(np.array([0]), Clock())
+    ((scores, positives),) = seen
+    assert positives.nonzero().tolist() == [[0, 1], [1, 0]]
+    without = {(n, n) for n in range(4)} | {(0, 3), (3, 0), (1, 3), (3, 1)}
+    assert {tuple(place) for place in scores.isinf().nonzero().tolist()} == without
+
+
+def test_pretraining_ends_when_recall_falls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    recalls = iter([10.0, 30.0, 29.0, 30.0, 50.0])
+    monkeypatch.setattr(HeldOutSentences, "recall", lambda self, words: next(recalls))
+    given = captions(tmp_path, ["en", "de"], each=2)
+    words = universal(given)
+    UniversalPretraining(epochs=9, lr=0.1).warm_up(words, given)
+    lines = [json.loads(line) for line in given.log.read_text().splitlines()]
+    assert [line["R@10"] for line in lines] == [10.0, 30.0, 29.0, 30.0]

@@ -43,6 +43,7 @@ PICTURES = 32
 LANGUAGES = 2
 PER_LANGUAGE = 2
 EVENLY = 1e9  # the temperature of a draw in which all languages are equally likely
+PATIENCE = 2  # epochs without a better recall, after which pre-training ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,8 @@ def _word_part_problems(recipe: Recipe, pretraining: str, words: str) -> Iterato
 class WordPretraining(Task):
     """Mean word vectors of sentences about one picture become similar.
 
+    Sentences with the same words about different pictures are neither positives nor negatives.
+
     read: sentence numbers -> the sentences, and int64 [B] numbers that are equal for sentences about one picture.
     objective: of cosine scores [B, B] and positives bool [B, B]; a sentence scores minus infinity with itself.
 
@@ -193,7 +196,9 @@ class WordPretraining(Task):
         emb = F.normalize(mean_vector(tokens), dim=-1)
         itself = torch.eye(len(emb), dtype=torch.bool, device=emb.device)
         positives = (groups.unsqueeze(1) == groups) & ~itself
-        loss = self._objective((emb @ emb.T).masked_fill(itself, -torch.inf), positives)
+        alike = (batch.ids.unsqueeze(1) == batch.ids).all(dim=-1)
+        scores = (emb @ emb.T).masked_fill(itself | (alike & ~positives), -torch.inf)
+        loss = self._objective(scores, positives)
         self._losses.append(loss.detach())
         self._positives = positives
         return Loss({"loss": loss})
@@ -235,13 +240,13 @@ def pretrain(
     ]
     start = TrainingState()
     if validate is not None:
-        start.best_score, start.best = validate().score, copy_weights(words)
+        start.best_score, start.best_epoch, start.best = validate().score, 0, copy_weights(words)
     state = fit(
         task=task,
         sampler=sampler,
         optimizer=torch.optim.Adam(trained, lr=lr),
         schedule=lambda step, epoch: lr,
-        plan=TrainingPlan(epochs=epochs, seed=seed),
+        plan=TrainingPlan(epochs=epochs, patience=PATIENCE, seed=seed),
         state=start,
         validate=validate,
         label="pre-train words",
