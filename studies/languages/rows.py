@@ -93,6 +93,7 @@ def _many_languages() -> list[Row]:
         Row("l_liwe-10", "l_liwe", _slower(2 / 10), keep=True),
         Row("par_embn", "par_embn"),
         Row("mule", "mule", seeds=SEEDS, keep=True),
+        Row("mule-aligned", "mule", ("data.vectors=aligned",), SEEDS),
         Row("la", "la", seeds=SEEDS, keep=True),
         Row("la-no-exploration", "la", ("pretraining.explore=0.0",), SEEDS),
         Row("la-apart", "la", (APART,)),

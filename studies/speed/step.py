@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     optimizer = make_optimizer(task.trained, **recipe.optimizer.model_dump())
     batches = prepared.sampler.epoch(recipe.training.seed, 0)
     task.train()
-    clock = Clock(step=10_000, epoch=10)
+    clock = Clock(step=10_000, epoch=10, learning_since=0)
 
     def wait() -> None:
         if device.type == "cuda":

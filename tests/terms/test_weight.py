@@ -105,7 +105,7 @@ def test_a_weight_that_cannot_rise_is_a_sentence(rises: str) -> None:
 
 @pytest.mark.parametrize("change", ["rises=[0,4]", "hidden=0.2"])
 def test_terms_rise_only_where_a_term_shows_the_plateau(change: str) -> None:
-    with pytest.raises(UserError, match=r"terms\.\w+\.rises counts from the end of the plateau"):
+    with pytest.raises(UserError, match=r"terms\.\w+\.rises counts epochs from the end of the first plateau"):
         load_recipe("mule", [f"terms.matching.{change}"])
 
 

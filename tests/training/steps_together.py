@@ -10,6 +10,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lingvis.errors import UserError
+from lingvis.processes.exchange import tensor_of_first
 from lingvis.processes.group import joined, process_number
 from lingvis.training.loop.step import make_step
 from lingvis.training.prepare import prepare
@@ -74,6 +75,8 @@ def main(dataset: Path, out: Path) -> None:
             found = take_steps(recipe, dataset, out / f"{recipe}-{number}")
             copied = {name: each.clone() for name, each in found.items()}
             save_file(copied, out / f"{recipe}-{number}.safetensors")
+        sent = tensor_of_first(torch.arange(3 + 2 * number))
+        save_file({"sent": sent}, out / f"sent-{number}.safetensors")
         train("vse_infinity_region", dataset, out / "whole", overrides=WHOLE, device="cpu")
     try:
         train(

@@ -29,8 +29,8 @@ Ints = NDArray[np.int64]
 class Counted(Task):
     """Its weight falls by the learning rate at every step; the noise is drawn and not used."""
 
-    def __init__(self, matching: Sequence[float] = ()) -> None:
-        """matching: by step, as a share of the blind value; not watched by default."""
+    def __init__(self, matching: Sequence[float | None] = ()) -> None:
+        """matching: by step, as a share of the blind value; None and the default: not watched."""
         super().__init__()
         self.model = nn.Linear(1, 1, bias=False)
         nn.init.zeros_(self.model.weight)
@@ -48,9 +48,10 @@ class Counted(Task):
         self.clocks.append(clock)
         self.modes.append(self.training)
         total = 1000 + self.model(torch.ones(1, 1)).sum() * float(rows[0])
-        if not self.matching:
+        share = self.matching[clock.step] if self.matching else None
+        if share is None:
             return Loss({"loss": total})
-        watched = torch.tensor(8 * self.matching[clock.step])
+        watched = torch.tensor(8 * share)
         return Loss({"loss": total}, watched="loss", matching=watched, blind=torch.tensor(8.0))
 
 
@@ -256,6 +257,9 @@ def test_the_plateau_ends_with_an_epoch_whose_mean_matching_loss_is_clearly_belo
     task = Counted([1.0, 1.0, 1.0, 0.9, 0.95, 0.75, 1.0, 1.0, 0.2, 0.2])
     train(task, epochs=5, folder=tmp_path)
     assert since(task) == [None] * 6 + [3] * 4
+    sometimes = Counted([None, 1.0, None, 0.75, None, None])  # steps without a watched term do not count
+    train(sometimes, folder=tmp_path / "sometimes")
+    assert since(sometimes) == [None] * 4 + [2] * 2
     unwatched = Counted()
     train(unwatched, folder=tmp_path / "unwatched")
     assert since(unwatched) == [None] * 6

@@ -54,6 +54,11 @@ def test_two_processes_train_as_one(recipe: str, together: Path, rich_dataset: P
         assert torch.equal(first[name], second[name]), name
 
 
+def test_all_processes_take_a_tensor_of_another_size_from_the_first(together: Path) -> None:
+    for number in range(2):
+        assert load_file(together / f"sent-{number}.safetensors")["sent"].tolist() == [0, 1, 2]
+
+
 def test_one_of_several_processes_reports_an_error_of_all(together: Path) -> None:
     reports = sorted((together / f"error-{number}").read_text(encoding="utf-8") for number in range(2))
     assert [report.split(":")[0] for report in reports] == ["OtherProcessError", "UserError"]

@@ -156,6 +156,17 @@ def _gradient(parameter: Tensor) -> Tensor:
     return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
 
 
+def tensor_of_first(own: Tensor) -> Tensor:
+    """The tensor that the first process has, on the CPU; it may have another shape, but has the same number type."""
+    if process_count() == 1:
+        return own
+    shape = from_first(lambda: list(own.shape))
+    found = own.new_empty(shape, device="cpu") if process_number() else own.cpu().contiguous()
+    with _exchange():
+        dist.broadcast(found, 0)
+    return found
+
+
 def take_weights_of_first(module: nn.Module) -> None:
     """Give a module the weights and buffers that it has in the first process."""
     if process_count() > 1:

@@ -96,7 +96,7 @@ class Matching(Term):
     @torch.no_grad()
     def blind(self, step: Step) -> Tensor | None:
         """The value for equal scores; None for pseudo captions or hidden words."""
-        if self.hidden or self.of != "human":
+        if not self.watched({"of": self.of, "hidden": self.hidden}):
             return None
         part = self._sentences(step)
         return self._value(torch.zeros_like(part.positives, dtype=torch.float32), part)

@@ -22,12 +22,13 @@ from lingvis.model.build import build_model, build_tokenizer, make_part
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import CHECKPOINT
-from lingvis.processes.exchange import take_weights_of_first
+from lingvis.processes.exchange import take_weights_of_first, tensor_of_first
 from lingvis.processes.group import process_count
 from lingvis.recipes.schema import Recipe
 from lingvis.terms import TERMS
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers import Tokenizer
+from lingvis.text.words.latent import Assignment
 from lingvis.training.batches import Batches
 from lingvis.training.build import build_pretraining, build_sampler, build_terms
 from lingvis.training.pixels import AugmentedPixels, may_be_mirrored
@@ -196,7 +197,10 @@ def _start_model(
     start = words_start(recipe, data.vocabulary, data.vectors)
     assignment = kept_assignment(out, lambda: pretraining.assign(data))
     if assignment is not None:
-        start["assignment"] = assignment
+        # Each process finds its own, and on GPUs equal seeds end with different ones.
+        start["assignment"] = Assignment(
+            token_of=tensor_of_first(assignment.token_of), vectors=tensor_of_first(assignment.vectors)
+        )
     fresh = not (out / CHECKPOINT).exists()  # a checkpoint has all weights
     # A resumed run needs the parts as well: classes before training and the length of embeddings come from them.
     source = open_source(recipe, store)

@@ -43,7 +43,7 @@ PICTURES = 32
 LANGUAGES = 2
 PER_LANGUAGE = 2
 EVENLY = 1e9  # the temperature of a draw in which all languages are equally likely
-PATIENCE = 2  # epochs without a better recall, after which pre-training ends
+PATIENCE = 4  # epochs without a better recall, after which pre-training ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +279,8 @@ def _pretrain_on_captions(
         together=True,
         temperature=EVENLY,
         per_language=PER_LANGUAGE,
-        # However many languages there are, each is seen as often in an epoch.
-        passes=max(1, round(languages / LANGUAGES)),
+        # However many languages there are, each is seen about as often in an epoch.
+        passes=-(-languages // LANGUAGES),
     )
     pretrain(
         task,

@@ -29,6 +29,7 @@ from lingvis.model.stored import StoredImages
 from lingvis.model.weights import write_model_folder
 from lingvis.processes.exchange import first_process_first, from_first
 from lingvis.processes.group import joined, process_number
+from lingvis.progress import note
 from lingvis.recipes.schema import Recipe
 from lingvis.training.identity import run_identity
 from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint, load_checkpoint
@@ -155,6 +156,12 @@ def _train(
         validate=validate,
         folder=folder,
     )
+    rising = [name for name, term in recipe.terms.items() if term.rises and term.weight]
+    if rising and state.learning_since is None:
+        note(
+            f"terms.{rising[0]} had no weight in the whole training: the matching loss stayed near that of a model that "
+            "maps everything to one point"
+        )
     run.embedder.model.load_state_dict(state.best, strict=True)
     run.embedder.model.eval()
     whole = run.embedder.dim

@@ -112,8 +112,8 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
     steady = [term for term in recipe.terms.values() if term.weight and not term.rises]
     if rising and not any(TERMS.get(term.name).watched(term.options) for term in steady):
         yield (
-            f"terms.{rising[0]}.rises counts from the end of the plateau at the beginning, which no term shows; set "
-            f"terms.{rising[0]}.rises = [], or add a term matching of constant weight"
+            f"terms.{rising[0]}.rises counts epochs from the end of the first plateau, which is detected by a term matching "
+            f"of constant weight; add one, or set terms.{rising[0]}.rises = []"
         )
     if recipe.data.classes and not any(kind.compares_pictures for kind, _ in kinds):
         yield (

@@ -24,6 +24,16 @@ LIWE = {
     "LIWE (512, 512)": "liwe-512-512",
     "LIWE (1024, 512)": "liwe-1024-512",
 }
+# Models whose terms across languages rise after the plateau.
+RISING = {
+    "MULE, 10 languages": "mule",
+}
+LATENT = {
+    "LA": "la",
+    "LA, word vectors trained apart": "la-apart",
+    "LA, one epoch of pre-training": "la-short",
+    "LA, both": "la-apart-short",
+}
 # The sentence encoder of all of them: a GRU of 1024 in two directions over words of 300.
 GRU = 2 * 3 * 1024 * (300 + 1024 + 2)
 # Weight of masked cross-language modelling, as a power of ten, and its record.
@@ -84,6 +94,36 @@ def exploration(results: Results) -> str:
     for label, name in {"LA without exploration": "la-no-exploration", "LA": "la"}.items():
         rows.append([label, *cells(scores(results, name), len(head) - 1)[: len(head) - 1]])
     return table(head, rows)
+
+
+def latent_costs(results: Results) -> str:
+    """What LA owes to one space for all languages, and to a long pre-training."""
+    rows = []
+    for label, name in LATENT.items():
+        runs = runs_of(results, name)
+        if not runs:
+            rows.append([label, MISSING, *[""] * 3])
+            continue
+        logs = [
+            run["pretraining"] for run in runs if "pretraining" in run
+        ]  # records before 2026-11-18 have none
+        recalls = [max(line["R@10"] for line in log[:-1]) for log in logs]
+        numbers = [[run["test"]["A"] for run in runs], recalls, [log[-1]["shared"] for log in logs]]
+        rows.append([label, *(spread(values) if values else "" for values in numbers), str(len(runs))])
+    return table(["model", "A", "pre-training, R@10", "translations with one token, %", "seeds"], rows)
+
+
+def plateau_ends(results: Results) -> str:
+    """Epochs before the terms across languages begin to rise, by seed."""
+    rows = []
+    for label, name in RISING.items():
+        runs = [run for run in runs_of(results, name) if run.get("learning_since") is not None]
+        if runs:
+            ends = ", ".join(str(run["learning_since"]) for run in runs)
+            best = ", ".join(str(run["training"]["best_epoch"]) for run in runs)
+            rows.append([label, ends, best, str(len(runs[0]["validation"]))])
+    head = ["model", "epochs on the plateau, by seed", "best epoch, by seed", "epochs"]
+    return table(head, rows) if rows else f"{MISSING.capitalize()}."
 
 
 def pretraining(results: Results) -> str:

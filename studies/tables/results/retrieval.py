@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 
 from studies.compact.report import compact_table
 from studies.records import Record
-from studies.retrieval_tables.methods import TABLES
+from studies.retrieval_tables.methods import TABLES, VARIANTS
 from studies.retrieval_tables.report import reading, table_rows
 from studies.tables.markdown import millions, spread, table
 from studies.tables.results.records import Results
 
 MISSING = "Not measured yet."
 FLICKR, SUPPLEMENT = "flickr8k-ml", "retrieval-tables"
+AGAIN = f"{SUPPLEMENT}/again"
 RECIPES = (
     "uvs",
     "uvs-gru",
@@ -64,6 +65,25 @@ def retrieval(results: Results) -> str:
     )
     head = ["recipe", *(f"{side} {key}" for side, key in RECALLS), "rsum", "seeds", "parameters"]
     return table(head, rows)
+
+
+def repeated(results: Results) -> str:
+    """Trainings of one seed on two machines."""
+    rows = []
+    for again in results.where(AGAIN):
+        first = results.get(SUPPLEMENT, again["name"])
+        equal = [one == other for one, other in zip(first["validation"], again["validation"], strict=True)]
+        since = "none" if all(equal) else str(1 + equal.index(False))
+        sums = [f"{record['result']['rsum']:.2f}" for record in (first, again)]
+        rows.append([VARIANTS[again["row"]].label, str(again["seed"]), *sums, since])
+    head = [
+        "variant of `vse_infinity_region`",
+        "seed",
+        "rsum",
+        "rsum again",
+        "first epoch that differs on val",
+    ]
+    return table(head, rows) if rows else MISSING
 
 
 def supplement(number: int) -> Callable[[Results], str]:

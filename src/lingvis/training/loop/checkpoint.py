@@ -18,11 +18,11 @@ from lingvis.errors import UserError
 from lingvis.files import atomic_file
 from lingvis.model.folder import CHECKPOINT
 from lingvis.model.weights import is_finite
-from lingvis.processes.exchange import from_first
 from lingvis.untrusted import check_regular, parse_json
 
-FORMAT = "2"  # 1: recipes had one objective outside the terms
-PLATEAU = 0.9  # of the loss of a model that maps everything to one point
+FORMAT = (
+    "3"  # 1: recipes had one objective outside the terms; 2: the plateau at the beginning was not followed
+)
 
 
 @with_config(ConfigDict(arbitrary_types_allowed=True))
@@ -30,11 +30,11 @@ PLATEAU = 0.9  # of the loss of a model that maps everything to one point
 class TrainingState:
     """Progress of a training: `batch` batches of epoch `epoch` are done.
 
-    identity: of the recipe and the data; only the same identity can resume a checkpoint. matching: sum over the steps of
-    this epoch of the matching loss as a share of its blind value; learning_since: the first epoch after the plateau at
-    the beginning, None while it lasts. seconds: of training so far; the three are kept in a recorded run only. scores: of
-    the last validations, whose mean selects. best: weights of the best model on validation, after epoch `best_epoch`.
-    average: the moving average of the weights, if there is one.
+    identity: of the recipe and the data; only the same identity can resume a checkpoint. matching: sum over `watched` steps
+    of this epoch of the matching loss as a share of its blind value; learning_since: the number of epochs before the first
+    one after the plateau at the beginning, None while it lasts. seconds: of training so far. These four are known only in a
+    run with a folder. scores: of the last validations, whose mean selects. best: weights of the best model on validation,
+    after epoch `best_epoch`. average: the moving average of the weights, if there is one.
     """
 
     identity: str = ""
@@ -42,6 +42,7 @@ class TrainingState:
     epoch: int = 0
     batch: int = 0
     matching: float = 0.0
+    watched: int = 0
     learning_since: int | None = None
     seconds: float = 0.0
     scores: list[float] = field(default_factory=list)
@@ -51,11 +52,9 @@ class TrainingState:
     average: dict[str, Tensor] = field(default_factory=dict)
 
     def end_epoch(self) -> None:
-        """Begin the next epoch; the plateau has ended if the mean matching loss of this one was clearly below it."""
-        share = from_first(lambda: self.matching / max(1, self.batch))
-        self.epoch, self.batch, self.matching = self.epoch + 1, 0, 0.0
-        if self.learning_since is None and 0 < share < PLATEAU:
-            self.learning_since = self.epoch
+        """Begin the next epoch."""
+        self.epoch, self.batch = self.epoch + 1, 0
+        self.matching, self.watched = 0.0, 0
 
 
 def save_checkpoint(

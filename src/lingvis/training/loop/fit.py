@@ -92,7 +92,7 @@ def fit(
                 if record is not None:
                     record.after_step()
             if record is not None:
-                record.report()
+                record.end_epoch()
             state.end_epoch()
             if validate is None:
                 continue

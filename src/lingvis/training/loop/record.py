@@ -11,12 +11,13 @@ from pathlib import Path
 
 import torch
 
-from lingvis.processes.exchange import anywhere
+from lingvis.processes.exchange import anywhere, from_first
 from lingvis.training.loop.checkpoint import TrainingState, save_checkpoint
 from lingvis.training.loop.log import RunLog, draw_curves
 from lingvis.training.loop.task import Task, Validation
 from lingvis.training.loop.watch import LossWatch, mean_loss
 
+PLATEAU = 0.9  # of the matching loss of a model that maps everything to one point
 LOG_EVERY = 50  # steps between two reports of the loss: each report makes the device wait once
 
 
@@ -63,11 +64,20 @@ class RunRecord:
     def report(self) -> None:
         """Write the mean loss since the last report to the log; raises if training has gone wrong."""
         records = self.watch.flush()
-        for record in records:
-            self._state.matching += record.matching
+        shares = [record.matching for record in records if record.matching is not None]
+        self._state.matching += sum(shares)
+        self._state.watched += len(shares)
         if records:
             rate = float(self._optimizer.param_groups[0]["lr"])
             self._log.write("train", records[-1].step, mean_loss(records) | {"lr": rate})
+
+    def end_epoch(self) -> None:
+        """Report the loss; the plateau has ended if the mean matching loss of the epoch was clearly below it."""
+        self.report()
+        state = self._state
+        share = from_first(lambda: state.matching / state.watched if state.watched else None)
+        if state.learning_since is None and share is not None and share < PLATEAU:
+            state.learning_since = state.epoch + 1
 
     def after_validation(self, validation: Validation) -> None:
         """Write the numbers of the epoch that has just ended to the log."""

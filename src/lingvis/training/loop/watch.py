@@ -21,13 +21,13 @@ COLLAPSE_STEPS = 200
 class LossRecord:
     """The loss of one step: the sum, and its weighted terms.
 
-    matching: the watched term as a share of its blind value; 1 without a watched term.
+    matching: the watched term as a share of its blind value; None if nothing was watched in this step.
     """
 
     step: int
     loss: float
     terms: dict[str, float]
-    matching: float
+    matching: float | None
 
 
 class Loss:
@@ -109,7 +109,7 @@ class LossWatch:
                     f"to step {step}, the value of a model that maps everything to one point. Start with easier negatives "
                     f"(terms.{watched}.objective.schedule=warmup) or lower optimizer.lr, and train into a new folder."
                 )
-            share = matching / blind if blind > 0 else 1.0
+            share = matching / blind if blind > 0 else None
             records.append(LossRecord(step, loss, dict(zip(names, terms, strict=True)), share))
         return records
 
