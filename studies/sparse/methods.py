@@ -10,6 +10,7 @@ from studies.sparse.forms import FORMS, NO_ADVERSARIES
 
 TAGS = "s_g"
 SWAPPED = "swap-s_g"
+REGIONS = "regions"
 ABLATED = (0.1, 5)  # ablations learn from this share of the images, with this number of captions each
 WHOLE = (1.0, 5)  # all annotations
 PATIENT = ("training.patience=6",)  # cost the baselines nothing where it was tried; A3VSE has none
@@ -30,7 +31,7 @@ ABLATIONS = {
     for name, (label, overrides) in {
         "no-s": ("no s", NO_PSEUDO_CAPTIONS),
         SWAPPED: ("swap s with s_g", ("pseudo.detections={tags}",)),
-        "regions": ("s of the regions alone", ('pseudo.detections=""',)),
+        REGIONS: ("s of the regions alone", ('pseudo.detections=""',)),
         "no-attention": ("without attention", ("image.pooling.name=mean", "text.pooling.name=mean")),
         "no-adversaries": ("without adversaries", (NO_ADVERSARIES,)),
         "no-intra": ("without intra", ("terms.domains.intra=[0.0, 0.0]",)),
@@ -40,6 +41,12 @@ ABLATIONS = {
 }
 ALL = {**METHODS, **ABLATIONS}
 SYSTEMS = {**ALL, **FORMS}
+
+
+def ablations_of(shared: Sequence[str]) -> list[str]:
+    """The ablations that differ from A3VSE: without other detections, its pseudo captions are of the regions alone."""
+    other = any(value.startswith("pseudo.detections=") for value in shared)
+    return [method for method in ABLATIONS if other or method != REGIONS]
 
 
 def starts_from_another(method: str, *, share: float) -> bool:

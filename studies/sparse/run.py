@@ -19,7 +19,7 @@ from studies.arguments import add_grid, add_out, make_parser
 from studies.parallel import raise_failed
 from studies.records import Record
 from studies.sparse.grid import check_grid, measure_grid
-from studies.sparse.methods import ABLATED, ABLATIONS, ALL, METHODS, TAGS, WHOLE
+from studies.sparse.methods import ABLATED, ALL, METHODS, TAGS, WHOLE, ablations_of
 from studies.sparse.report import ablation_table, draw_curve, sparse_csv, sparse_table
 
 
@@ -53,7 +53,8 @@ def run_sparse_study(
     grid = [(method, share, count) for share in images for count in per_image for method in trained]
     # With all annotations there are no pseudo captions, and ablations would differ in nothing.
     grid += [(method, *WHOLE) for method in trained if whole and method in METHODS]
-    grid += [(method, *ABLATED) for method in ("a3vse", *ABLATIONS) if ablations]
+    if ablations:
+        grid += [(method, *ABLATED) for method in ("a3vse", *ablations_of(overrides))]
     records, failed = measure_grid(
         dataset_path,
         out,

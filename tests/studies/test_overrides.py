@@ -8,7 +8,7 @@ import pytest
 
 from lingvis.training.validate import load_recipe
 from studies.languages.rows import ROWS
-from studies.sparse.methods import ALL, TAGS, method_overrides
+from studies.sparse.methods import ABLATIONS, ALL, TAGS, ablations_of, method_overrides
 from studies.transfer.cells import TransferCell, TransferSetting
 from studies.transfer.methods import METHODS
 
@@ -44,7 +44,7 @@ def test_methods_of_few_annotations_load(method: str, share: float) -> None:
     if ALL[method].recipe != "a3vse" or method == "no-s" or share == 1:
         assert recipe.pseudo.model_dump() == {"name": "none"} and recipe.terms["matching"].weight == 1
     else:
-        detections = "global" if method == "swap-s_g" else "ideal"
+        detections = {"swap-s_g": "global", "regions": ""}.get(method, "ideal")
         assert recipe.pseudo.model_dump() == {"name": "detectors", "detections": detections}
         assert recipe.terms["matching"].weight == 0.8
 
@@ -68,3 +68,8 @@ def test_cells_of_transfer_load(method: str, tmp_path: Path) -> None:
     recipe = load_recipe(cell.recipe, cell.overrides())
     assert (recipe.data.languages, recipe.data.captions, recipe.training.epochs) == (["fr"], 50, 2)
     assert recipe.start.run == ("" if method == "fs" else str(tmp_path / "source-de-1"))
+
+
+def test_without_other_detections_the_ablation_of_regions_is_left_out() -> None:
+    assert "regions" not in ablations_of(["data.features=toy"])
+    assert [*ablations_of(["pseudo.detections=joined"])] == [*ABLATIONS]
