@@ -25,7 +25,7 @@ from studies.recipe_values import values_of
 from studies.records import RUNS, Record, read
 from studies.sparse.cells import Annotation, SparseSetting
 from studies.sparse.grid import trained_cells
-from studies.sparse.methods import ABLATED, ABLATIONS, METHODS
+from studies.sparse.methods import ABLATED, ABLATIONS, METHODS, ablations_of
 from studies.sparse.report import ablation_table, draw_curve, sparse_csv, sparse_table
 from studies.sparse.run import run_sparse_study
 
