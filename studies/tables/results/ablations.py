@@ -97,7 +97,7 @@ def exploration(results: Results) -> str:
 
 
 def latent_costs(results: Results) -> str:
-    """What LA owes to one space for all languages, and to a long pre-training."""
+    """LA with and without one space for all languages, and with a long and a short pre-training."""
     rows = []
     for label, name in LATENT.items():
         runs = runs_of(results, name)
