@@ -56,7 +56,8 @@ def kept_memory() -> Iterator[None]:
     """Keep freed blocks of up to a gigabyte for the next ones during the block; then return them to the system.
 
     glibc returns every block above 32 MB at once, and the system clears each page of the next one: for a network on a
-    CPU, whose layers need such blocks, this took 39 % of the processor time. Does nothing with another C library.
+    CPU, whose layers need such blocks, this took 39 % of the processor time. Does nothing with another C library, or with
+    an old glibc, which does not keep such blocks.
     """
     global _users
     library = _glibc()
@@ -76,9 +77,9 @@ def kept_memory() -> Iterator[None]:
                 library.malloc_trim(0)
 
 
-def _set(library: Any, values: dict[int, int]) -> None:
-    for option, value in values.items():
-        library.mallopt(option, value)
+def _set(library: Any, values: dict[int, int]) -> bool:
+    """Set options up to the first that the library rejects; returns whether all are set."""
+    return all(library.mallopt(option, value) for option, value in values.items())
 
 
 @cache

@@ -63,7 +63,6 @@ class OurStore:
         close: Callable[[], None] = lambda: None,
     ) -> None:
         from lingvis.collection.stores.open import create_store, open_store, store_exists
-        from lingvis.collection.stores.postgres.store import PostgresStore
 
         self.processes, self.close = [os.getpid()], close
         self._store: Store = (
@@ -71,10 +70,6 @@ class OurStore:
             if store_exists(address)
             else create_store(address, make_header(dim), engine=engine, exact_values=exact_values)
         )
-        if isinstance(self._store, PostgresStore):
-            for _ in range(2):  # the second search of a process starts to load the vectors
-                self._store.search(np.zeros((1, dim), np.float32), k=1, where=ALL)
-            self._store.wait_for_load()
 
     def add(self, vectors: Halfs, first: int) -> None:
         with self._store.writing():
@@ -83,6 +78,16 @@ class OurStore:
     def index(self) -> None:
         with self._store.writing():
             self._store.maintain()
+
+    def hold(self, queries: Floats) -> None:
+        """Search until a process that searches repeatedly has its vectors in memory."""
+        from lingvis.collection.stores.postgres.held import SEARCHES_BEFORE
+        from lingvis.collection.stores.postgres.store import PostgresStore
+
+        if isinstance(self._store, PostgresStore):
+            for _ in range(SEARCHES_BEFORE + 1):
+                self.search(queries[:1], 1)
+            self._store.wait_for_load()
 
     def search(self, queries: Floats, k: int, where: Filter = ALL) -> list[Ints]:
         results = self._store.search(queries, k=k, where=where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 from lingvis.collection.stores.open import create_store, open_store
 from lingvis.collection.stores.postgres import held as held_vectors
 from lingvis.collection.stores.postgres import search as postgres_search
-from lingvis.collection.stores.postgres import store as postgres_store
 from lingvis.collection.stores.postgres.search import Searcher
 from lingvis.collection.stores.postgres.store import PostgresStore
 from lingvis.collection.stores.records import EMBEDDING, Filter, Hit
@@ -28,10 +28,10 @@ PAGES = [(10, 0), (7, 7), (60, 350), (500, 0)]
 
 def hold(store: PostgresStore) -> None:
     """Search until the vectors are in memory."""
-    for _ in range(2):
+    for _ in range(held_vectors.SEARCHES_BEFORE + 1):
         store.search(QUERIES[:1], k=1, where=Filter())
     store._held.wait()
-    assert store._held._held[EMBEDDING].table == store._state.table
+    assert store._held._held[EMBEDDING].table == store._state.oid
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_a_change_that_was_under_way_while_loading_is_seen(database: str) -> Non
 
 
 def test_many_changes_are_loaded_again(held: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_store, "RENEWED", 5)
+    monkeypatch.setattr(postgres_search, "RENEWED", 5)
     first = held._held._held[EMBEDDING]
     held.upsert([make_item(number, seed=1) for number in range(10)])
     held._held._next_try = 0.0
@@ -157,7 +157,7 @@ def test_a_rebuilt_collection_is_not_answered_from_memory(held: PostgresStore, d
     check(held, database)
 
 
-def test_one_search_loads_nothing_and_many_values_are_not_loaded(
+def test_few_searches_load_nothing_and_many_values_are_not_loaded(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = create_store(database, HEADER, exact_values=10 * DIM)
@@ -171,17 +171,61 @@ def test_one_search_loads_nothing_and_many_values_are_not_loaded(
         return load(connection, state, column, most)
 
     monkeypatch.setattr(held_vectors, "read_snapshot", counted)
-    store.search(QUERIES, k=1, where=Filter())
+    for _ in range(held_vectors.SEARCHES_BEFORE):
+        store.search(QUERIES, k=1, where=Filter())
     assert not loads
     store.search(QUERIES, k=1, where=Filter())
     store._held.wait()
     assert loads == [EMBEDDING] and store._held._held
     store.upsert([make_item(10)])
     store = PostgresStore(store._address, exact_values=10 * DIM)
-    for _ in range(3):
+    for _ in range(held_vectors.SEARCHES_BEFORE + 2):
         assert len(store.search(QUERIES, k=20, where=Filter())[0]) == 11
         store._held.wait()
     assert loads == [EMBEDDING, EMBEDDING] and not store._held._held  # and it does not try again at once
+    assert store._held._next_try > time.monotonic() + 1000
+
+
+def test_a_collection_that_grows_too_large_is_let_go(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_search, "RENEWED", 5)
+    store = create_store(database, HEADER, exact_values=20 * DIM)
+    assert isinstance(store, PostgresStore)
+    store.upsert([make_item(number) for number in range(20)])
+    hold(store)
+    store.upsert([make_item(number) for number in range(20, 40)])
+    store._held._next_try = 0.0
+    assert len(store.search(QUERIES[:1], k=50, where=Filter())[0]) == 40
+    store._held.wait()
+    assert not store._held._held
+    assert len(store.search(QUERIES[:1], k=50, where=Filter())[0]) == 40
+
+
+def test_copies_and_long_pages_do_not_load_again(held: PostgresStore, database: str) -> None:
+    held.upsert([replace(make_item(number), embedding=QUERIES[0]) for number in range(100)])
+    held._held._next_try = 0.0
+    held._held.load(held._state, EMBEDDING, held._pool.read)
+    held._held.wait()
+    held._held._next_try, snapshot = 0.0, held._held._held[EMBEDDING]
+    check(held, database)  # more places than candidates, and more copies
+    held._held.wait()
+    assert held._held._held[EMBEDDING] is snapshot
+
+
+def test_rows_of_a_backup_are_not_taken_for_changes(
+    held: PostgresStore, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("UPDATE lingvis_items_1 SET changed = changed + 1000000000000")
+    monkeypatch.setattr(postgres_search, "RENEWED", 5)
+    held._held._next_try = 0.0
+    held._held.load(held._state, EMBEDDING, held._pool.read)
+    held._held.wait()
+    held._held._next_try, snapshot = 0.0, held._held._held[EMBEDDING]
+    check(held, database)
+    held._held.wait()
+    assert held._held._held[EMBEDDING] is snapshot
+    open_store(database).upsert([replace(make_item(5), embedding=QUERIES[0])])
+    assert held.search(QUERIES[:1], k=1, where=Filter())[0][0].id == "0005"
 
 
 def test_a_table_of_an_earlier_version_is_held_once_a_writer_has_added_the_column(database: str) -> None:
@@ -192,7 +236,7 @@ def test_a_table_of_an_earlier_version_is_held_once_a_writer_has_added_the_colum
         connection.execute("ALTER TABLE lingvis_items_1 DROP COLUMN changed")
     reader = open_store(database)
     assert isinstance(reader, PostgresStore)
-    for _ in range(3):
+    for _ in range(held_vectors.SEARCHES_BEFORE + 2):
         assert len(reader.search(QUERIES, k=5, where=Filter())[0]) == 5
         reader._held.wait()
     assert not reader._held._held

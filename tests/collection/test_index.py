@@ -170,7 +170,7 @@ Collection(sys.argv[1], model=sys.argv[3], device="cpu").add([sys.argv[2]], batc
 
 def test_a_kill_at_any_moment_loses_and_doubles_nothing(model: Path, tmp_path: Path, collection: str) -> None:
     photos = tmp_path / "many"
-    names = {path.name for path in make_pictures(photos, 40)}
+    names = {path.name for path in make_pictures(photos, 300)}  # some seconds of work
     generator = random.Random(0)
     killed = 0
     for _ in range(3):
@@ -189,7 +189,7 @@ def test_a_kill_at_any_moment_loses_and_doubles_nothing(model: Path, tmp_path: P
     assert killed
     partly = len(rows(collection))
     report = index_folders(collection, [photos], model=model)
-    assert counts(report) == (40 - partly, 0, partly, 0)
+    assert counts(report) == (300 - partly, 0, partly, 0)
     assert rows(collection).keys() == names
 
 

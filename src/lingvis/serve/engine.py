@@ -181,7 +181,7 @@ def _loading() -> HTTPException:
 
 def prepare(collection: Collection) -> None:
     """Load the model and the rows by a first query of each kind."""
-    for _ in range(2):  # the second search of a process starts loads that no search waits for
+    for _ in range(3):  # the third search of a process starts loads that no search waits for
         collection.search("a", k=1)
     dot = io.BytesIO()
     Image.new("RGB", (1, 1)).save(dot, "PNG")

@@ -13,8 +13,9 @@ from lingvis.arrays import Floats, Ints
 from lingvis.collection.stores.records import Hit, PictureInfo, page_of, ranked
 from lingvis.collection.stores.scan import Halves, Rows, VectorScan
 
-# Rows x dim up to which vectors are held in memory, 900 MB with their codes: more than a million rows of 256 values, which
-# one query compares in about 15 ms. An index would take minutes to build, and miss some of the best.
+# Rows x dim up to which vectors are held in memory, 900 MB with their codes and without their records: more than a million
+# rows of 256 values, which one query compares in about 15 ms. An index would take minutes to build, and miss some of the
+# best.
 EXACT_VALUES = 300_000_000
 RELOAD_SHARE = 0.1  # share of time that a reader may spend on reloading
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from lingvis.collection.stores.folder.header import read_header
-from lingvis.collection.stores.folder.trouble import damaged
 from lingvis.collection.stores.lance.rows import to_table
 from lingvis.collection.stores.lance.trouble import lance_errors
 from lingvis.collection.stores.records import Item
@@ -44,6 +44,8 @@ class FragmentWriter:
         if not has_lance() or read_header(folder).table != self.table:
             raise UserError(f"rows cannot be written to {folder} here")
         table = folder / f"{self.table}.lance"
+        if table.stat().st_uid != os.geteuid():  # the owner of the collection might not read the files
+            raise UserError(f"another user owns {table}")
         with lance_errors(folder):
             fragments = _lance().fragment.write_fragments(
                 to_table(items, self.dim), str(table), mode="append"
@@ -61,8 +63,11 @@ def has_lance() -> bool:
 
 def _lance() -> Any:
     warnings.filterwarnings("ignore", FORKS)
-    importlib.import_module(f"{PACKAGE}.fragment")
-    return importlib.import_module(PACKAGE)
+    try:
+        importlib.import_module(f"{PACKAGE}.fragment")
+        return importlib.import_module(PACKAGE)
+    except ImportError as error:
+        raise UserError(f"pylance cannot be used ({error}); install it again, or remove it") from error
 
 
 def add_fragments(table: Path, names: Sequence[str], *, rows: int, version: int) -> None:
@@ -77,5 +82,8 @@ def add_fragments(table: Path, names: Sequence[str], *, rows: int, version: int)
                 f"{table.parent}, or have another one at this path"
             )
     if sum(fragment.physical_rows for fragment in fragments) != rows:
-        raise damaged(table.parent, f"{len(fragments)} files of workers hold other rows than these reported")
+        raise UserError(
+            f"{len(fragments)} files of workers in {table.parent} hold other rows than these reported; nothing was added, "
+            "run the command again"
+        )
     lance.LanceDataset.commit(str(table), lance.LanceOperation.Append(fragments), read_version=version)

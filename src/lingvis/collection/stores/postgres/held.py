@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,21 +23,33 @@ from lingvis.collection.stores.scan import Halves, VectorScan
 
 PAGE = 4096  # rows that are fetched at a time
 HEAD = 4  # bytes before the values of a vector, as the server sends it
+SEARCHES_BEFORE = 2  # of a process that is worth a load; `lingvis search` needs no more
 SECONDS_BETWEEN_TRIES = 30.0
+SECONDS_UNTIL_SMALLER = 3600.0  # until a table that was too large is counted again
+
+# Counts no further than needed, since a large table would be read as a whole.
+COUNT = """
+    SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+        (SELECT count(*) FROM (SELECT FROM {table} WHERE {column} IS NOT NULL LIMIT %s) AS found)
+"""
 
 log = logging.getLogger("lingvis.collection")
 Read = Callable[[Callable[[Connection], Any]], Any]
+
+
+class TooLarge(Exception):
+    """A table has more vectors than may be in memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """The vectors of a column at one moment, and the ids of their rows.
 
-    since: every transaction before this one has ended, so that all other changes are in rows with this number or a larger
-    one in the column CHANGED.
+    table: its number in the database. since: every transaction before this one has ended, so that all other changes are in
+    rows with this number or a larger one in the column CHANGED.
     """
 
-    table: str
+    table: int
     since: int
     ids: NDArray[np.bytes_]
     scan: VectorScan
@@ -50,39 +63,44 @@ class Snapshot:
 
 
 class HeldVectors:
-    """A snapshot per column, loaded by a thread once this process has searched before, and again after many changes.
+    """A snapshot per column, loaded by a thread once this process has searched repeatedly, and again after many changes.
 
-    A program that searches once is answered by the server, which is faster than loading. most_values: of a snapshot.
+    A program that searches once or twice is answered by the server, which is faster than loading. most_values: of a
+    snapshot.
     """
 
     def __init__(self, *, most_values: int) -> None:
         self._most = most_values
         self._held: dict[str, Snapshot] = {}
-        self._asked: set[tuple[str, str]] = set()
+        self._searches: Counter[tuple[int, str]] = Counter()
         self._lock, self._next_try = threading.Lock(), 0.0
         self._loading: threading.Thread | None = None
 
     def get(self, state: State, column: str, read: Read) -> Snapshot | None:
         """Return the snapshot of the current table; None if there is none yet. read: runs an action on a connection."""
         held = self._held.get(column)
-        if held is not None and held.table == state.table:
+        if held is not None and held.table == state.oid:
             return held
-        if (state.table, column) in self._asked:
+        if self._searches[state.oid, column] >= SEARCHES_BEFORE:
             self.load(state, column, read)
-        self._asked.add((state.table, column))
+        self._searches[state.oid, column] += 1
         return None
 
     def load(self, state: State, column: str, read: Read) -> None:
         """Start a thread that loads a new snapshot, unless one runs or has just run."""
         with self._lock:
             waits = self._loading is not None or time.monotonic() < self._next_try
-            if (
-                waits or CHANGED in state.missing
-            ):  # changes in a table of an earlier version could not be seen
+            # Changes in a table of an earlier version could not be seen.
+            if waits or CHANGED in state.missing:
                 return
             work = threading.Thread(target=self._load, args=(state, column, read), name="load", daemon=True)
-            self._loading = work
-        work.start()
+            try:
+                work.start()
+            except RuntimeError as error:  # the system lacks memory for a thread; the server still answers
+                log.warning("the vectors of the collection cannot be held in memory: %s", error)
+                self._next_try = time.monotonic() + SECONDS_BETWEEN_TRIES
+            else:
+                self._loading = work
 
     def wait(self) -> None:
         """Wait for the end of a load that has begun."""
@@ -94,9 +112,14 @@ class HeldVectors:
         began, pause = time.monotonic(), SECONDS_BETWEEN_TRIES
         try:
             snapshot = read(lambda connection: read_snapshot(connection, state, column, self._most))
-            if snapshot is not None:
+            if snapshot is None:
+                self._held.pop(column, None)
+            else:
                 self._held[column] = snapshot
                 pause = (time.monotonic() - began) * (1 / RELOAD_SHARE - 1)
+        except TooLarge:
+            self._held.pop(column, None)
+            pause = SECONDS_UNTIL_SMALLER
         except Exception as error:  # the server still answers, or a search will tell why it does not
             log.warning("the vectors of the collection cannot be held in memory: %s", error)
         finally:
@@ -105,15 +128,15 @@ class HeldVectors:
 
 
 def read_snapshot(connection: Connection, state: State, column: str, most_values: int) -> Snapshot | None:
-    """Return the vectors of a column; None if there are none, or too many."""
+    """Return the vectors of a column; None if there are none. Raises TooLarge if there are too many."""
     dim, names = state.header.dim, {"table": sql.Identifier(state.table), "column": sql.Identifier(column)}
+    most = most_values // dim
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        count = sql.SQL(
-            "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, count({column}) FROM {table}"
-        )
-        since, rows = connection.execute(count.format(**names)).fetchone() or (0, 0)
-        if not 0 < rows * dim <= most_values:
+        since, rows = connection.execute(sql.SQL(COUNT).format(**names), [most + 1]).fetchone() or (0, 0)
+        if rows > most:
+            raise TooLarge
+        if not rows:
             return None
         vectors: Halves = np.empty((rows, dim), np.float16)
         ids: list[bytes] = []
@@ -125,4 +148,4 @@ def read_snapshot(connection: Connection, state: State, column: str, most_values
                 values = np.ascontiguousarray(content.reshape(len(page), -1)[:, HEAD:]).view(">f2")
                 vectors[len(ids) : len(ids) + len(page)] = values
                 ids += [id.encode() for id, _ in page]
-    return Snapshot(state.table, since, np.array(ids), VectorScan(vectors))
+    return Snapshot(state.oid, since, np.array(ids), VectorScan(vectors))

@@ -42,17 +42,21 @@ NEAR = sql.SQL("""
         ORDER BY distance, path LIMIT %s OFFSET %s
     ) AS best ORDER BY number, distance, path
 """)
-# The server knows best: it leaves out rows that are gone, and compares those that have changed as they are now.
+# The server knows best: it leaves out rows that are gone, and compares those that have changed as they are now. Numbers of
+# transactions that are still to come are those of another server, from which a backup came.
 HELD = sql.SQL("""
     WITH near AS MATERIALIZED (
-        SELECT {info}, {column}, {changed} >= %s AS renewed FROM {table}
-        WHERE (id = ANY(%s) OR {changed} >= %s) AND {passes}
+        SELECT {info}, {column}, {renewed} AS renewed FROM {table} WHERE (id = ANY(%s) OR {renewed}) AND {passes}
     )
-    SELECT number, best.*, (SELECT count(*) FROM near WHERE renewed)
+    SELECT number, best.*, (SELECT count(*) FROM near WHERE renewed), (SELECT count(*) FROM near)
     FROM unnest(%b::vector[]) WITH ORDINALITY AS queries (query, number),
     LATERAL (SELECT {info}, {exact} AS distance FROM near ORDER BY distance, path LIMIT %s OFFSET %s) AS best
     ORDER BY number, distance, path
 """)
+RENEWED_SINCE = sql.SQL(
+    "({changed} >= %s AND {changed} < pg_snapshot_xmax(pg_current_snapshot())::text::bigint)"
+)
+RENEWED = 2000  # changed rows after which a snapshot should be loaded again: each search compares all of them
 ROUNDING = 1e-5  # more than scores of single and double precision differ
 
 
@@ -87,32 +91,40 @@ class Searcher:
 
     def in_memory(
         self, held: Snapshot, queries: Floats, k: int, offset: int, where: Filter
-    ) -> tuple[list[list[Hit]] | None, int]:
-        """Take candidates from a snapshot; returns the hits, and how many rows have changed since.
+    ) -> tuple[list[list[Hit]] | None, bool]:
+        """Take candidates from a snapshot; returns the hits, and whether a new snapshot would serve better.
 
         None for the hits if they could be others: of another table, with too few candidates that pass, or too many.
         """
         if not len(queries):
-            return [], 0
+            return [], False
         count = k + offset + (MORE if where == Filter() else FILTERED)
         if count * len(queries) > MOST:
-            return None, 0
+            return None, False
         ids, least = held.candidates(queries, count)
 
         def compare(state: State) -> Statement:
             passes, values = to_conditions(where, self._column, state.missing)
-            if state.table != held.table:
-                passes = sql.SQL("false AND {}").format(passes)
-            statement = HELD.format(passes=passes, changed=sql.Identifier(CHANGED), **self._parts(state))
+            if state.oid != held.table:
+                return ALL.format(passes=sql.SQL("false"), **self._parts(state)), [
+                    _single(queries),
+                    k,
+                    offset,
+                ]
+            renewed = RENEWED_SINCE.format(changed=sql.Identifier(CHANGED))
+            statement = HELD.format(passes=passes, renewed=renewed, **self._parts(state))
             return statement, [held.since, ids, held.since, *values, _single(queries), k, offset]
 
         rows = self._fetch(compare)
-        results = self._to_hits([row[:-1] for row in rows], len(queries), offset)
+        renewed, near = rows[0][-2:] if rows else (0, 0)
+        results = self._to_hits([row[:-2] for row in rows], len(queries), offset)
         complete = all(
             bound == -np.inf or (len(hits) == k and hits[-1].score > bound + ROUNDING)
             for hits, bound in zip(results, least, strict=True)
         )
-        return results if complete and rows else None, rows[0][-1] if rows else 0
+        found = results if complete and rows else None
+        gone = near - renewed < len(ids)  # some of the candidates have been dropped or changed
+        return found, renewed > RENEWED or (found is None and where == Filter() and gone)
 
     def _others(self, query: Floats, first: Sequence[Hit], end: int, start: int, where: Filter) -> list[Hit]:
         """Return places `start` to `end` of the rows that are not among the first."""

@@ -52,7 +52,6 @@ from lingvis.collection.stores.records import (
 )
 from lingvis.errors import UserError
 
-RENEWED = 2000  # changed rows after which the vectors are loaded again: each search compares all of them
 PAGE = 10_000  # rows of `files` at a time: no long transaction, and a restart costs one page
 CHUNK = 1000  # rows per statement
 
@@ -208,13 +207,13 @@ class PostgresStore:
     ) -> list[list[Hit]]:
         """Return the best rows per query: exact by vectors in memory, by the index that `maintain` builds, or row by row.
 
-        The first search of a process starts no load, and later ones do not wait for it.
+        The first searches of a process start no load, and later ones do not wait for it.
         """
         column = CAPTION_EMBEDDING if captions else EMBEDDING
         searcher = Searcher(self._fetch, column)
         if (held := self._held.get(self._state, column, self._pool.read)) is not None:
-            found, changed = searcher.in_memory(held, queries, k, offset, where)
-            if changed > RENEWED or (found is None and where == Filter()):
+            found, outdated = searcher.in_memory(held, queries, k, offset, where)
+            if outdated:
                 self._held.load(self._state, column, self._pool.read)
             if found is not None:
                 return found
