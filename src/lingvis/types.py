@@ -94,8 +94,8 @@ class TextStates:
 class Clock:
     """The progress of training, for objectives that change over time.
 
-    learning_since: the first epoch after the plateau at the beginning, on which all scores are nearly equal; None while it
-    lasts.
+    learning_since: the number of epochs until the end of the plateau at the beginning, on which all scores are nearly equal;
+    None while it lasts.
     """
 
     step: int = 0

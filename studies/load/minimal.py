@@ -1,16 +1,22 @@
 """The least that a server in Python can do: a product with the same matrix, JSON of the same size, stored thumbnails.
 
 It detects no language, encodes no words, reads no rows, checks no token, and limits nobody.
+
+python -m studies.load.minimal --port 8000 --workers 2, with the collection in STUDY_COLLECTION
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import socket
 import zlib
 
 import numpy as np
+import uvicorn
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
+from uvicorn.supervisors import Multiprocess
 
 from lingvis.collection.collection import Collection
 from lingvis.collection.stores.records import Filter
@@ -54,3 +60,34 @@ def make_app() -> FastAPI:
         return Response(thumbnails[id], media_type="image/jpeg")
 
     return app
+
+
+def main() -> None:
+    """Serve with some processes on one port."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--workers", type=int, default=1)
+    args = parser.parse_args()
+    config = uvicorn.Config(
+        "studies.load.minimal:make_app",
+        factory=True,
+        workers=args.workers,
+        access_log=False,
+        log_level="error",
+    )
+    server = uvicorn.Server(config)
+    # A socket of several processes of uvicorn does not name its protocol; then asyncio lets the system hold back the end of
+    # an answer for 40 ms.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", args.port))
+        if args.workers == 1:
+            server.run(sockets=[listening])
+        else:
+            Multiprocess(config, target=server.run, sockets=[listening]).run()
+
+
+if __name__ == "__main__":
+    main()

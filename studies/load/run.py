@@ -52,10 +52,9 @@ def growth_problems(memory: dict[str, float]) -> Iterator[str]:
 
 async def measure(collection: str, clients: int, seconds: float, workers: int) -> dict[str, Any]:
     """Ask the minimal handler, the server, and the handler again; sample the memory of the server meanwhile."""
-    command = [sys.executable, "-m", "uvicorn", "studies.load.minimal:make_app", "--factory"]
-    command += ["--app-dir", str(ROOT), "--no-access-log", "--log-level", "error", "--workers", str(workers)]
+    command = [sys.executable, "-m", "studies.load.minimal", "--workers", str(workers)]
     with (
-        running(command, {COLLECTION: collection}) as (baseline_port, _),
+        running(command, {COLLECTION: collection, "PYTHONPATH": str(ROOT)}) as (baseline_port, _),
         served(collection, workers=workers) as (port, server),
     ):
         memory = {0.0: memory_mb([server])}

@@ -1,6 +1,6 @@
 """Forms of A3VSE that are compared on val before the grid: what the paper leaves open, one by one and together.
 
-Every form sets all values of FIRST_FORM, so that its records stay valid when the shipped recipe becomes another form.
+Every form sets all values of FIRST_FORM, so that it stays the same form when the shipped recipe becomes another one.
 """
 
 from __future__ import annotations

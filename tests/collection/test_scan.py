@@ -107,3 +107,33 @@ def test_more_rows_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
         found, _ = scan.best(query, 7, among)
         rows = list(range(2000)) if among is None else among.tolist()
         assert sorted(found.tolist()) == sorted(naive(vectors, query, 7, rows))
+
+
+@pytest.mark.parametrize("products", [2**25, 6000])
+def test_queries_together_find_what_each_finds_alone(products: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan_module, "CHUNK", 700)
+    monkeypatch.setattr(scan_module, "PRODUCTS", products)  # all of them at once, or three at a time
+    vectors = clustered(2000, 32, seed=4)
+    drawn = np.random.default_rng(6).standard_normal((40, 32)) + 3 * vectors[::50].astype(np.float64)
+    queries = unit(drawn) * np.linspace(0.5, 2, 40, dtype=np.float32)[:, None]
+    scan = VectorScan(vectors)
+    for count, among in ((7, None), (7, np.arange(1, 2000, 2)), (3, np.arange(0, 2000, 200)), (0, None)):
+        rows = list(range(2000)) if among is None else among.tolist()
+        together = list(scan.each_best(queries, count, among))
+        assert len(together) == 40
+        for query, (found, scores) in zip(queries, together, strict=True):
+            expected = naive(vectors, query, count, rows)
+            assert dict(zip(found.tolist(), scores.tolist(), strict=True)) == pytest.approx(
+                expected, abs=1e-12
+            )
+
+
+def test_searches_at_the_same_time_share_no_threads() -> None:
+    vectors = clustered(500, 16, seed=5)
+    scan, query = VectorScan(vectors), vectors[3].astype(np.float32)
+    with scan_module._scanning() as first, scan_module._scanning() as second:
+        assert first and not second
+        found, _ = scan.best(query, 4)
+    assert sorted(found.tolist()) == sorted(naive(vectors, query, 4, list(range(500))))
+    with scan_module._scanning() as alone:
+        assert alone

@@ -288,9 +288,9 @@ def test_equal_sentences_about_different_pictures_are_no_negatives() -> None:
         seen.append((scores.detach(), positives))
         return scores.masked_fill(scores.isinf(), 0.0).sum()
 
-    ids = torch.tensor([[2, 7, 3], [2, 7, 3], [2, 8, 3], [2, 7, 3]])
+    ids = torch.tensor([[2, 7, 3], [2, 7, 3], [2, 8, 3], [7, 2, 3]])
     batch = TextBatch(ids, torch.ones(4, 3, dtype=torch.bool), ((0, 4),))
-    groups = torch.tensor([0, 0, 1, 2])  # the last sentence is that of the first picture
+    groups = torch.tensor([0, 0, 1, 2])  # the last sentence has the words of the first picture
     task = WordPretraining(Fixed(), read=lambda rows: (batch, groups), objective=objective)
     task.loss(np.array([0]), Clock())
     ((scores, positives),) = seen

@@ -25,6 +25,7 @@ from lingvis.model.folder import CHECKPOINT
 from lingvis.recipes.library import recipe_names
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.vectors.store import VECTORS, WordVectors
+from lingvis.training.loop import record
 from lingvis.training.loop.log import read_log
 from lingvis.training.prepare import prepare
 from lingvis.training.run import MARK, open_with_features, train
@@ -286,3 +287,28 @@ def test_a_run_that_failed_at_its_start_is_begun_again(toy_dataset: Path, tmp_pa
     assert str(caught.value).endswith(f"train one with: lingvis train RECIPE DATASET --out {run}")
     train("vsepp", toy_dataset, run, overrides=[*SMALL, *WORDS, "training.epochs=1"])
     assert Embedder.load(run).languages
+
+
+@pytest.mark.parametrize(("plateau", "ends"), [(100.0, 1), (0.0, None)])
+def test_terms_rise_after_the_plateau_or_a_note_says_that_they_did_not(
+    plateau: float,
+    ends: int | None,
+    rich_dataset: Path,
+    tmp_path: Path,
+    tiny_bert: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(record, "PLATEAU", plateau)  # the first epoch ends it, or none
+    values = [*overrides("mule", tiny_bert), "training.epochs=3"]
+    train("mule", rich_dataset, tmp_path / "run", overrides=values)
+    log = read_log(tmp_path / "run")
+    steps = next(each["step"] for each in log if each["kind"] == "val")
+    for each in log:
+        if each["kind"] == "train":
+            assert ("across" in each["terms"]) == (ends is not None and each["step"] > steps)
+    assert [each.get("learning_since") for each in log if each["kind"] == "val"] == [ends] * 3
+    told = "terms.across, terms.across_words had no weight in 3 epochs" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    assert told == (ends is None)

@@ -40,10 +40,10 @@ def _rising(epochs: list[int]) -> list[int]:
 class TermPart(Part):
     """A term of the loss with its weight; `objective` among its options is a part in turn.
 
-    rises: two epochs, counted from 0, the first one after the plateau at the beginning of the training: the one that
-    follows an epoch whose mean matching loss was below 0.9 of that of a model that maps everything to one point. The
-    weight is 0 before the first and `weight` from the second on, and rises by equal amounts at the beginning of each
-    epoch in between; [] = `weight` from the beginning.
+    rises: two epochs, counted from the end of the plateau at the beginning of the training (0: the first one after it). The
+    plateau ends with the first epoch whose mean matching loss is below 0.9 of that of a model that maps everything to one
+    point. The weight is 0 before the first and `weight` from the second on, and rises by equal amounts at the beginning of
+    each epoch in between; [] = `weight` from the beginning.
     """
 
     weight: Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lingvis.model.build import make_part
 from lingvis.model.dual_encoder import DualEncoder
 from lingvis.objectives import OBJECTIVES
-from lingvis.recipes.schema import Part, Recipe
+from lingvis.recipes.schema import Part, Recipe, TermPart
 from lingvis.terms import TERMS, Term, TermWeight
 from lingvis.training.pretraining import PRETRAINING, Pretraining
 from lingvis.training.sampling import SAMPLERS, Sampler, SentenceTable
@@ -31,8 +31,13 @@ def build_terms(
             picture_count=pictures,
             total_steps=total_steps,
         )
-        built[name] = (TermWeight(part.weight, (part.rises[0], part.rises[1]) if part.rises else None), term)
+        built[name] = (build_weight(part), term)
     return built
+
+
+def build_weight(part: TermPart) -> TermWeight:
+    """The weight of a term over time."""
+    return TermWeight(part.weight, (part.rises[0], part.rises[1]) if part.rises else None)
 
 
 def build_sampler(recipe: Recipe, sentences: SentenceTable) -> Sampler:

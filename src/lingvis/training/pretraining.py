@@ -196,7 +196,8 @@ class WordPretraining(Task):
         emb = F.normalize(mean_vector(tokens), dim=-1)
         itself = torch.eye(len(emb), dtype=torch.bool, device=emb.device)
         positives = (groups.unsqueeze(1) == groups) & ~itself
-        alike = (batch.ids.unsqueeze(1) == batch.ids).all(dim=-1)
+        ids = batch.ids.sort(dim=-1).values  # a mean does not depend on the order
+        alike = (ids.unsqueeze(1) == ids).all(dim=-1)
         scores = (emb @ emb.T).masked_fill(itself | (alike & ~positives), -torch.inf)
         loss = self._objective(scores, positives)
         self._losses.append(loss.detach())

@@ -31,6 +31,7 @@ from lingvis.processes.exchange import first_process_first, from_first
 from lingvis.processes.group import joined, process_number
 from lingvis.progress import note
 from lingvis.recipes.schema import Recipe
+from lingvis.training.build import build_weight
 from lingvis.training.identity import run_identity
 from lingvis.training.loop.checkpoint import TrainingState, check_checkpoint, load_checkpoint
 from lingvis.training.loop.fit import TrainingPlan, fit
@@ -39,6 +40,7 @@ from lingvis.training.loop.task import Validation
 from lingvis.training.prepare import prepare
 from lingvis.training.start.words import ASSIGNMENT
 from lingvis.training.validate import load_recipe
+from lingvis.types import Clock
 
 MARK = "run.json"  # distinguishes the folder of an unfinished run from other folders of the user
 LOCK = "lock"
@@ -156,11 +158,18 @@ def _train(
         validate=validate,
         folder=folder,
     )
-    rising = [name for name, term in recipe.terms.items() if term.rises and term.weight]
-    if rising and state.learning_since is None:
+    last = Clock(state.step, plan.epochs - 1, state.learning_since)
+    idle = [
+        f"terms.{name}"
+        for name, part in recipe.terms.items()
+        if part.weight and not build_weight(part).at(last)
+    ]
+    if idle:
+        lasted = "the whole training" if state.learning_since is None else f"{state.learning_since} epochs"
         note(
-            f"terms.{rising[0]} had no weight in the whole training: the matching loss stayed near that of a model that "
-            "maps everything to one point"
+            f"{', '.join(idle)} had no weight in {plan.epochs} epochs: the plateau at the beginning, where the matching "
+            f"loss is near that of a model that maps everything to one point, lasted {lasted}; train longer "
+            "(training.epochs)"
         )
     run.embedder.model.load_state_dict(state.best, strict=True)
     run.embedder.model.eval()

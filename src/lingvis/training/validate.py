@@ -113,7 +113,7 @@ def _section_problems(recipe: Recipe) -> Iterator[str]:
     if rising and not any(TERMS.get(term.name).watched(term.options) for term in steady):
         yield (
             f"terms.{rising[0]}.rises counts epochs from the end of the first plateau, which is detected by a term matching "
-            f"of constant weight; add one, or set terms.{rising[0]}.rises = []"
+            f"(of human captions) or teacher_matching of constant weight; add one, or set terms.{rising[0]}.rises = []"
         )
     if recipe.data.classes and not any(kind.compares_pictures for kind, _ in kinds):
         yield (

@@ -100,16 +100,15 @@ def latent_costs(results: Results) -> str:
     """LA with and without one space for all languages, and with a long and a short pre-training."""
     rows = []
     for label, name in LATENT.items():
-        runs = runs_of(results, name)
+        # Runs of earlier recipes, whose word vectors were not aligned, have no log of pre-training.
+        runs = [run for run in runs_of(results, name) if "pretraining" in run]
         if not runs:
             rows.append([label, MISSING, *[""] * 3])
             continue
-        logs = [
-            run["pretraining"] for run in runs if "pretraining" in run
-        ]  # records before 2026-11-18 have none
+        logs = [run["pretraining"] for run in runs]
         recalls = [max(line["R@10"] for line in log[:-1]) for log in logs]
-        numbers = [[run["test"]["A"] for run in runs], recalls, [log[-1]["shared"] for log in logs]]
-        rows.append([label, *(spread(values) if values else "" for values in numbers), str(len(runs))])
+        numbers = ([run["test"]["A"] for run in runs], recalls, [log[-1]["shared"] for log in logs])
+        rows.append([label, *map(spread, numbers), str(len(runs))])
     return table(["model", "A", "pre-training, R@10", "translations with one token, %", "seeds"], rows)
 
 
@@ -117,9 +116,10 @@ def plateau_ends(results: Results) -> str:
     """Epochs before the terms across languages begin to rise, by seed."""
     rows = []
     for label, name in RISING.items():
-        runs = [run for run in runs_of(results, name) if run.get("learning_since") is not None]
+        runs = [run for run in runs_of(results, name) if "learning_since" in run]
         if runs:
-            ends = ", ".join(str(run["learning_since"]) for run in runs)
+            since = [run["learning_since"] for run in runs]
+            ends = ", ".join("never" if epochs is None else str(epochs) for epochs in since)
             best = ", ".join(str(run["training"]["best_epoch"]) for run in runs)
             rows.append([label, ends, best, str(len(runs[0]["validation"]))])
     head = ["model", "epochs on the plateau, by seed", "best epoch, by seed", "epochs"]

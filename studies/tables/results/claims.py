@@ -113,6 +113,11 @@ def _vocabularies(results: Results) -> list[Claim]:
     without = Side("without", _average(results, "la-no-exploration"))
     return [
         compare("SMALR at least equals MULE", sides["smalr"], sides["mule"]),
+        compare(
+            "the same, both with aligned word vectors and a fixed rise",
+            sides["smalr"],
+            sides["mule-fixed-rise"],
+        ),
         _a_fifth(results),
         compare("HEM is better than LA", sides["hem"], sides["la"]),
         compare("Exploration helps LA", sides["la"], without),

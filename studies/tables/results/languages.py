@@ -32,6 +32,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "L-LIWE, 10 languages": ("l_liwe-10",),
     "MULE": ("mule",),
     "MULE, aligned word vectors": ("mule-aligned",),
+    "MULE, aligned word vectors, fixed rise": ("mule-fixed-rise",),
     **{f"MULE, words from {count} occurrences on": (f"threshold-{count}",) for count in (5, 20, 50)},
     **{f"MULE, vectors of {dim} by PCA": (f"pca-{dim}",) for dim in (200, 100, 50)},
     **{f"MULE, words below {count} by dictionary": (f"dictionary-{count}",) for count in (5, 20, 50)},

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lingvis.arrays import Floats, Ints
 from lingvis.collection.stores.records import Hit, PictureInfo, page_of, ranked
@@ -38,7 +39,8 @@ class ExactIndex:
         passing: numbers of the rows that may be returned, None for all; records: those of rows, by their numbers.
         """
         places = None if passing is None else self._places(passing)
-        return [self._page(query, places, k, offset, records) for query in queries]
+        found = self._scan.each_best(queries, k + offset, places)
+        return [self._page(rows, scores, k, offset, records) for rows, scores in found]
 
     def _places(self, numbers: Ints) -> Rows:
         """Return the places of rows, without those that are not in the snapshot."""
@@ -46,9 +48,10 @@ class ExactIndex:
         places[places == len(self._numbers)] = 0
         return places[self._numbers[places] == numbers] if len(self._numbers) else places[:0]
 
-    def _page(self, query: Floats, places: Rows | None, k: int, offset: int, records: Records) -> list[Hit]:
-        """Return one page of the best rows; places: of those that may be returned."""
-        found, scores = self._scan.best(query, k + offset, places)
+    def _page(
+        self, found: Rows, scores: NDArray[np.float64], k: int, offset: int, records: Records
+    ) -> list[Hit]:
+        """Return one page of the best rows, which come in any order."""
         count = min(k + offset, len(found))
         if offset >= count:
             return []

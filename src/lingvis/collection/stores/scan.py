@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -19,14 +22,18 @@ Codes = NDArray[np.int8]
 BLOCK = 256  # rows whose largest score stands for them in the search for a bound
 CHUNK = 65_536  # rows whose codes are one matrix, so that their products fit into the processor's cache
 CONVERTED = 16_384  # rows that are converted at a time
+TOGETHER, PRODUCTS = (
+    32,
+    2**25,
+)  # the most queries that read the codes together, and the most products of these in memory
 FEW = 64  # from this many rows per allowed one on, the vectors of the allowed ones are compared
 LARGEST, LARGEST_OF_QUERY = 127, 63  # of a code; two products of these two always fit into 16 bits
 SHIFT = 64  # makes the code of a query positive: older processors multiply unsigned with signed numbers only
 ROUNDING = 1e-5  # more than single precision rounds a product
 # All numbers of half precision in single precision: looking one up takes a quarter of the time of numpy's conversion.
 _SINGLE = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)
-# An ONNX graph of one operator, MatMulInteger: q, unsigned [1, dim], times c, signed [dim, rows]. It uses the processor's
-# instructions for 8-bit numbers, which numpy does not.
+# An ONNX graph of one operator, MatMulInteger: q, unsigned [queries, dim], times c, signed [dim, rows]. It uses the
+# processor's instructions for 8-bit numbers, which numpy does not.
 GRAPH = (
     b'\x08\x08\x12\x00:>\n\x18\n\x01q\n\x01c\x12\x01p"\rMatMulInteger\x12\x01gZ\t\n\x01q\x12\x04\n\x02\x08\x02'
     b"Z\t\n\x01c\x12\x04\n\x02\x08\x03b\t\n\x01p\x12\x04\n\x02\x08\x06B\x04\n\x00\x10\r"
@@ -68,14 +75,32 @@ class VectorScan:
 
         query: float32 [dim]; among: the rows that are allowed, by default all.
         """
+        return next(self.each_best(query[None], count, among))
+
+    def each_best(
+        self, queries: Floats, count: int, among: Rows | None = None
+    ) -> Iterator[tuple[Rows, NDArray[np.float64]]]:
+        """Yield the same for each query; queries: float32 [queries, dim]. Several read the codes together."""
         count = min(count, len(self) if among is None else len(among))
+        together = min(TOGETHER, max(1, PRODUCTS // max(1, len(self))))
+        for start in range(0, len(queries), together):
+            some = queries[start : start + together]
+            if count == 0:
+                products, errors = np.empty((len(some), 0), np.float32), np.zeros(len(some), np.float32)
+            elif among is not None and FEW * len(among) < len(self):
+                products, errors = self._single(among, some), np.full(len(some), ROUNDING, np.float32)
+            else:
+                products, errors = self._rough(some)
+                products = products if among is None else products[:, among]
+            for query, of_rows, error in zip(some, products, errors, strict=True):
+                yield self._exact(query, count, of_rows, error, among)
+
+    def _exact(
+        self, query: Floats, count: int, products: Floats, error: np.float32, among: Rows | None
+    ) -> tuple[Rows, NDArray[np.float64]]:
+        """Return the best rows, given a product of each allowed row within an error."""
         if count == 0:
             return np.empty(0, np.intp), np.empty(0)
-        if among is not None and FEW * len(among) < len(self):
-            products, error = self._single(among, query), ROUNDING
-        else:
-            products, error = self._rough(query)
-            products = products if among is None else products[among]
         candidates = np.flatnonzero(products >= _least(products, count) - 2 * error)
         if among is not None:
             candidates = among[candidates]
@@ -83,29 +108,36 @@ class VectorScan:
         good = exact >= np.partition(exact, len(exact) - count)[len(exact) - count]
         return candidates[good], exact[good]
 
-    def _rough(self, query: Floats) -> tuple[Floats, float]:
-        """Return the product of each row with the query by their codes, and a bound of its error."""
-        code, (unit,), rest, _ = _encode(query[None] @ self._rotation, LARGEST_OF_QUERY)
+    def _rough(self, queries: Floats) -> tuple[Floats, Floats]:
+        """Return the products of the codes of queries and rows [queries, rows], and a bound of their error per query.
+
+        Both are in units of the code of the query.
+        """
+        code, units, rest, _ = _encode(queries @ self._rotation, LARGEST_OF_QUERY)
         shifted = (code + SHIFT).astype(np.uint8)
-        products, multiply = np.empty(len(self), np.float32), _multiplication()
+        products, multiply = np.empty((len(queries), len(self)), np.float32), _multiplication()
 
         def scan(begin: int) -> None:
             codes = self._codes[begin // CHUNK]
             part = slice(begin, begin + codes.shape[1])
             (found,) = multiply(None, {"q": shifted, "c": codes})
-            np.subtract(found[0], self._shifts[part], out=found[0])
-            products[part] = found[0]
-            products[part] *= unit * self._units[part]
+            np.subtract(found, self._shifts[part], out=found)
+            products[:, part] = found
+            products[:, part] *= self._units[part]
 
         begins = range(0, len(self), CHUNK)
-        for _ in _pool().map(scan, begins) if len(begins) > 1 else map(scan, begins):
-            pass
+        with _scanning() as alone:
+            for _ in _pool().map(scan, begins) if alone and len(begins) > 1 else map(scan, begins):
+                pass
         # By Cauchy and Schwarz: what the code of a row leaves out, and what the code of the query leaves out.
-        return products, float(np.linalg.norm(query)) * self._rest + rest * self._length + ROUNDING
+        errors = np.linalg.norm(queries, axis=1) * self._rest + rest * self._length + ROUNDING
+        return products, (errors / units).astype(np.float32)
 
-    def _single(self, rows: Rows, query: Floats) -> Floats:
-        """Return the product of each row with the query, in single precision."""
-        return np.concatenate([_SINGLE[self._vectors.view(np.uint16)[part]] @ query for part in _parts(rows)])
+    def _single(self, rows: Rows, queries: Floats) -> Floats:
+        """Return the products of queries and rows [queries, rows], in single precision."""
+        return np.concatenate(
+            [queries @ _SINGLE[self._vectors.view(np.uint16)[part]].T for part in _parts(rows)], axis=1
+        )
 
     def _double(self, rows: Rows, query: Floats) -> NDArray[np.float64]:
         """Return the same in double precision.
@@ -118,6 +150,23 @@ class VectorScan:
                 for part in _parts(rows)
             ]
         )
+
+
+_lock, _scans = threading.Lock(), 0
+
+
+@contextmanager
+def _scanning() -> Iterator[bool]:
+    """Yield whether no other search of this process scans; if one does, the cores are busy, and more threads only cost."""
+    global _scans
+    with _lock:
+        _scans += 1
+        alone = _scans == 1
+    try:
+        yield alone
+    finally:
+        with _lock:
+            _scans -= 1
 
 
 @cache

@@ -56,7 +56,7 @@ class Snapshot:
 
     def candidates(self, queries: Floats, count: int) -> tuple[list[str], list[float]]:
         """Return the ids of the `count` best rows of all queries, and per query a score that no other row reaches."""
-        best = [self.scan.best(query, count) for query in queries]
+        best = list(self.scan.each_best(queries, count))
         rows = np.unique(np.concatenate([found for found, _ in best]))
         least = [float(scores.min()) if len(scores) < len(self.scan) else -np.inf for _, scores in best]
         return [id.decode() for id in self.ids[rows].tolist()], least
