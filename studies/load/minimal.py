@@ -86,7 +86,7 @@ def main() -> None:
         if args.workers == 1:
             server.run(sockets=[listening])
         else:
-            Multiprocess(config, target=server.run, sockets=[listening]).run()
+            Multiprocess(config, sockets=[listening]).run()
 
 
 if __name__ == "__main__":
