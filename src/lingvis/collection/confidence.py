@@ -49,7 +49,7 @@ class HitConfidence:
         pictures = self._pictures(len(query))
         spread = ScoreSpread.of(pictures.sample @ query)
         return [
-            replace(hit, confidence=calibration.confidence(hit.score, pictures.number, spread))
+            Hit(hit.rank, hit.score, hit.info, calibration.confidence(hit.score, pictures.number, spread))
             for hit in hits
         ]
 

@@ -58,8 +58,9 @@ def create_app(collection: Collection | Sequence[Collection], settings: ServerSe
         servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.server = server
+    # Each by itself, not as a router: FastAPI would look for the route of a request twice.
     for part in (search, items, browse, videos, albums, downloads, collections, about):
-        app.include_router(part.router)
+        app.router.routes.extend(part.router.routes)
     add_page(app)
     add_error_handlers(app)
     # Requests pass the middleware that was added last first.

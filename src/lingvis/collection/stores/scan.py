@@ -104,6 +104,8 @@ class VectorScan:
         candidates = np.flatnonzero(products >= _least(products, count) - 2 * error)
         if among is not None:
             candidates = among[candidates]
+        (single,) = self._single(candidates, query[None])  # so that fewer are compared in double precision
+        candidates = candidates[single >= _least(single, count) - 2 * ROUNDING]
         exact = self._double(candidates, query)
         good = exact >= np.partition(exact, len(exact) - count)[len(exact) - count]
         return candidates[good], exact[good]

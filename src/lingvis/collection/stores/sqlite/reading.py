@@ -14,7 +14,7 @@ from lingvis.collection.stores.scan import Halves
 from lingvis.collection.stores.sqlite.rows import among, check_vector, select_columns, to_conditions, to_info
 
 CHUNK = 4096  # rows that are read at a time
-FILTERS = 8  # that are remembered
+FILTERS, RECORDS = 8, 10_000  # that are remembered
 
 
 def column_names(connection: sqlite3.Connection) -> set[str]:
@@ -36,6 +36,26 @@ def read_infos(
     clause, parameter = among(key, values)
     rows = connection.execute(f"SELECT number, {columns} FROM pictures WHERE {clause}", [parameter])
     return {number: to_info(info) for number, *info in rows}
+
+
+class RecentRecords:
+    """Records by their numbers, remembered until a row changes."""
+
+    def __init__(self) -> None:
+        self._last: tuple[int, dict[int, PictureInfo]] = -1, {}
+
+    def get(
+        self, connection: sqlite3.Connection, version: int, numbers: Sequence[int]
+    ) -> dict[int, PictureInfo]:
+        """Return the records that there are; version: of the rows, read before."""
+        held_version, held = self._last  # threads share it
+        if held_version != version or len(held) > RECORDS:
+            held = {}
+            self._last = version, held
+        missing = [number for number in numbers if number not in held]
+        if missing:
+            held.update(read_infos(connection, "number", missing))
+        return {number: held[number] for number in numbers if number in held}
 
 
 def read_vectors(connection: sqlite3.Connection, column: str, dim: int) -> tuple[int, Halves, Ints]:
@@ -65,14 +85,14 @@ class PassingRows:
     def __init__(self) -> None:
         self._last: tuple[int, dict[tuple[Any, ...], Ints]] = -1, {}
 
-    def get(self, connection: sqlite3.Connection, where: Filter) -> Ints:
-        """Return the numbers, ascending."""
+    def get(self, connection: sqlite3.Connection, version: int, where: Filter) -> Ints:
+        """Return the numbers, ascending; version: of the rows, read before."""
         clause, values = to_conditions(where, column_names(connection))
-        current, key = read_version(connection), (clause, *values)
-        version, held = self._last  # threads share it
-        if version != current:
+        key = clause, *values
+        held_version, held = self._last  # threads share it
+        if held_version != version:
             held = {}
-            self._last = current, held
+            self._last = version, held
         found = held.get(key)
         if found is None:
             # As one text: a Python object per row would take five times as long.

@@ -50,6 +50,7 @@ from lingvis.collection.stores.sqlite.connection import (
 )
 from lingvis.collection.stores.sqlite.reading import (
     PassingRows,
+    RecentRecords,
     column_names,
     read_infos,
     read_vectors,
@@ -80,6 +81,7 @@ class State:
     pool: ConnectionPool
     exact: Reloading[ExactIndex]
     passing: PassingRows
+    records: RecentRecords
 
 
 class SqliteStore:
@@ -122,7 +124,7 @@ class SqliteStore:
         pool = ConnectionPool(file)
         with pool.reading():
             pass  # raises if it is damaged
-        return State(stored.header, file, stored.stamp, pool, Reloading(), PassingRows())
+        return State(stored.header, file, stored.stamp, pool, Reloading(), PassingRows(), RecentRecords())
 
     @reported
     def replace_header(self, header: Header) -> None:
@@ -236,9 +238,10 @@ class SqliteStore:
         state = self._refresh()
         with state.pool.reading() as connection:
             load = partial(_load, connection, column, state.header.dim)
-            index = state.exact.get(column, read_version(connection), load)
-            passing = None if where == Filter() else state.passing.get(connection, where)
-            records = partial(read_infos, connection, "number")
+            version = read_version(connection)
+            index = state.exact.get(column, version, load)
+            passing = None if where == Filter() else state.passing.get(connection, version, where)
+            records = partial(state.records.get, connection, version)
             return index.search(queries, k=k, offset=offset, passing=passing, records=records)
 
     @reported
