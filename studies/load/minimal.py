@@ -62,7 +62,7 @@ def make_app() -> FastAPI:
     return app
 
 
-def main() -> None:
+def serve() -> None:
     """Serve with some processes on one port."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -90,4 +90,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve()
