@@ -99,6 +99,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "video": video_table,
     "writing": indexing.writing,
     "hundred-million": indexing.hundred_million,
+    "search-summary": search.summary,
     "search-engines": search.engines,
     "search-typed": search.typed,
     "search-pgvector": search.pgvector,

@@ -31,7 +31,7 @@ def hold(store: PostgresStore) -> None:
     for _ in range(held_vectors.SEARCHES_BEFORE + 1):
         store.search(QUERIES[:1], k=1, where=Filter())
     store._held.wait()
-    assert store._held._held[EMBEDDING].table == store._state.oid
+    assert store._held._held[EMBEDDING].origin == store._state.origin
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_many_changes_are_loaded_again(held: PostgresStore, monkeypatch: pytest.
     monkeypatch.setattr(postgres_search, "RENEWED", 5)
     first = held._held._held[EMBEDDING]
     held.upsert([make_item(number, seed=1) for number in range(10)])
-    held._held._next_try = 0.0
+    held._held._next_try.clear()
     held.search(QUERIES, k=1, where=Filter())
     held._held.wait()
     second = held._held._held[EMBEDDING]
@@ -152,7 +152,7 @@ def test_a_rebuilt_collection_is_not_answered_from_memory(held: PostgresStore, d
     rebuilt = create_store(database, HEADER)
     rebuilt.upsert([make_item(1000)])
     assert ids(held.search(QUERIES[:1], k=3, where=Filter())) == [[(1, "03e8")]]
-    held._held._next_try = 0.0
+    held._held._next_try.clear()
     hold(held)
     check(held, database)
 
@@ -183,7 +183,7 @@ def test_few_searches_load_nothing_and_many_values_are_not_loaded(
         assert len(store.search(QUERIES, k=20, where=Filter())[0]) == 11
         store._held.wait()
     assert loads == [EMBEDDING, EMBEDDING] and not store._held._held  # and it does not try again at once
-    assert store._held._next_try > time.monotonic() + 1000
+    assert store._held._next_try[store._state.origin, EMBEDDING] > time.monotonic() + 1000
 
 
 def test_a_collection_that_grows_too_large_is_let_go(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def test_a_collection_that_grows_too_large_is_let_go(database: str, monkeypatch:
     store.upsert([make_item(number) for number in range(20)])
     hold(store)
     store.upsert([make_item(number) for number in range(20, 40)])
-    store._held._next_try = 0.0
+    store._held._next_try.clear()
     assert len(store.search(QUERIES[:1], k=50, where=Filter())[0]) == 40
     store._held.wait()
     assert not store._held._held
@@ -202,10 +202,11 @@ def test_a_collection_that_grows_too_large_is_let_go(database: str, monkeypatch:
 
 def test_copies_and_long_pages_do_not_load_again(held: PostgresStore, database: str) -> None:
     held.upsert([replace(make_item(number), embedding=QUERIES[0]) for number in range(100)])
-    held._held._next_try = 0.0
+    held._held._next_try.clear()
     held._held.load(held._state, EMBEDDING, held._pool.read)
     held._held.wait()
-    held._held._next_try, snapshot = 0.0, held._held._held[EMBEDDING]
+    held._held._next_try.clear()
+    snapshot = held._held._held[EMBEDDING]
     check(held, database)  # more places than candidates, and more copies
     held._held.wait()
     assert held._held._held[EMBEDDING] is snapshot
@@ -217,10 +218,11 @@ def test_rows_of_a_backup_are_not_taken_for_changes(
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("UPDATE lingvis_items_1 SET changed = changed + 1000000000000")
     monkeypatch.setattr(postgres_search, "RENEWED", 5)
-    held._held._next_try = 0.0
+    held._held._next_try.clear()
     held._held.load(held._state, EMBEDDING, held._pool.read)
     held._held.wait()
-    held._held._next_try, snapshot = 0.0, held._held._held[EMBEDDING]
+    held._held._next_try.clear()
+    snapshot = held._held._held[EMBEDDING]
     check(held, database)
     held._held.wait()
     assert held._held._held[EMBEDDING] is snapshot

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -128,12 +130,29 @@ def test_queries_together_find_what_each_finds_alone(products: int, monkeypatch:
             )
 
 
-def test_searches_at_the_same_time_share_no_threads() -> None:
+def test_searches_at_the_same_time_share_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan_module, "CHUNK", 100)
+    shared, pool = [], scan_module._pool
+
+    def counted() -> ThreadPoolExecutor:
+        shared.append(1)
+        return pool()
+
+    monkeypatch.setattr(scan_module, "_pool", counted)
     vectors = clustered(500, 16, seed=5)
     scan, query = VectorScan(vectors), vectors[3].astype(np.float32)
+    wanted = sorted(naive(vectors, query, 4, list(range(500))))
     with scan_module._scanning() as first, scan_module._scanning() as second:
         assert first and not second
-        found, _ = scan.best(query, 4)
-    assert sorted(found.tolist()) == sorted(naive(vectors, query, 4, list(range(500))))
-    with scan_module._scanning() as alone:
-        assert alone
+        assert sorted(scan.best(query, 4)[0].tolist()) == wanted
+        assert not shared
+    assert sorted(scan.best(query, 4)[0].tolist()) == wanted
+    assert shared
+
+
+def test_a_scan_that_fails_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = VectorScan(clustered(50, 16, seed=5))
+    monkeypatch.setattr(scan_module, "_multiplication", lambda: 1)  # cannot be called
+    with pytest.raises(TypeError):
+        scan.best(np.ones(16, np.float32), 4)
+    assert scan_module._scans == 0

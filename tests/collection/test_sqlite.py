@@ -22,6 +22,7 @@ from lingvis.collection.stores.contract import MovedError
 from lingvis.collection.stores.lance.store import LanceStore
 from lingvis.collection.stores.open import create_store, open_store
 from lingvis.collection.stores.records import LATER_COLUMNS, Filter
+from lingvis.collection.stores.sqlite import reading
 from lingvis.collection.stores.sqlite.store import SqliteStore
 from lingvis.errors import UserError
 
@@ -308,3 +309,27 @@ def test_a_copy_beside_an_open_one_is_complete(store: SqliteStore, tmp_path: Pat
         store.maintain()
     copy = shutil.copytree(store.folder, tmp_path / "copy.lv")
     assert SqliteStore(copy).count() == COUNT + 1
+
+
+def test_remembered_records_follow_changes_of_another_process(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "RECORDS", 3)
+    query, expected = ITEMS[7].embedding[None], {item.info.id: item.info.caption for item in ITEMS}
+
+    def captions() -> dict[str, str | None]:
+        store._state.exact._load_from = 0.0  # new rows are loaded at once
+        (hits,) = store.search(query, k=COUNT, where=Filter())
+        return {hit.id: hit.info.caption for hit in hits}
+
+    for _ in range(2):
+        assert captions() == expected
+    other = SqliteStore(store.folder)
+    with other.writing():
+        other.upsert([replace(ITEMS[7], info=replace(ITEMS[7].info, caption="changed"))])
+        other.delete([ITEMS[9].info.id])
+    expected[ITEMS[7].info.id] = "changed"
+    del expected[ITEMS[9].info.id]
+    for _ in range(2):
+        assert captions() == expected
+    assert len(store._state.records._last[1]) == COUNT - 1

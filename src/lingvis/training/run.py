@@ -158,7 +158,7 @@ def _train(
         validate=validate,
         folder=folder,
     )
-    last = Clock(state.step, plan.epochs - 1, state.learning_since)
+    last = Clock(state.step, state.epoch - 1, state.learning_since)
     idle = [
         f"terms.{name}"
         for name, part in recipe.terms.items()
@@ -167,7 +167,7 @@ def _train(
     if idle:
         lasted = "the whole training" if state.learning_since is None else f"{state.learning_since} epochs"
         note(
-            f"{', '.join(idle)} had no weight in {plan.epochs} epochs: the plateau at the beginning, where the matching "
+            f"{', '.join(idle)} had no weight in {state.epoch} epochs: the plateau at the beginning, where the matching "
             f"loss is near that of a model that maps everything to one point, lasted {lasted}; train longer "
             "(training.epochs)"
         )

@@ -10,7 +10,7 @@ from studies.tables.results.records import Results
 MISSING = "Not measured yet."
 STUDY = "search"
 CRASHES = ("crash", "crash-lance", "crash-postgres", "crash-ray-sqlite", "crash-ray-lance")
-LOADS = {"load": "one process", "load-2-workers": "`--workers 2`", "load-before": "one process, before"}
+LOADS = {"load": "one process", "load-2-workers": "`--workers 2`"}
 LOAD_ROWS = (
     "searches per second",
     "of a minimal handler, before / after",
@@ -46,6 +46,21 @@ def rerank(results: Results) -> str:
         f"{took['queries']} queries, {_machine(records[-1])}."
     )
     return f"{table(head, rows)}\n\n{times}"
+
+
+def summary(results: Results) -> str:
+    """What a user can expect, in a sentence."""
+    million, plain = (results.find(STUDY, f"vectors-1000000/{engine}") for engine in ("sqlite", "numpy"))
+    typed, load = results.find(STUDY, "typed"), results.find(STUDY, "load")
+    if million is None or plain is None or typed is None or load is None:
+        return MISSING
+    return (
+        f"On {million['hardware']['cores']} cores a query is compared with all of {million['vectors']:,} pictures in "
+        f"{million['single_ms']['p50']:.1f} ms (numpy: {plain['single_ms']['p50']:.1f} ms) and misses none; from a typed "
+        f"sentence to ten results it takes {typed['ms']['p50']:.1f} ms among {typed['pictures']:,}. One process answers "
+        f"{load['searches_per_second']:.0f} searches per second of {load['clients']} clients, with their thumbnails, from "
+        f"{load['pictures']:,} pictures."
+    )
 
 
 def engines(results: Results) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 
 from studies.records import Record
 from studies.tables.markdown import table
@@ -80,25 +79,29 @@ def ranks(results: Results) -> str:
 
 def extraction(results: Results) -> str:
     """Speed of feature extraction."""
-    ways = ("decode", "bare", "both", "disk", "extract")
+    ways = ("decode", "bare", "kept", "both", "disk", "extract")
     rows = [
         [
             "flickr8k-ml, 224x224"
             if record["picture_size"] == "given files"
             else f"made-up, {record['picture_size']}",
             record["hardware"]["gpu"] or f"{record['hardware']['cores']} cores",
-            *(_rate(record.get(f"{way}_per_second")) for way in ways),
-            f"{100 * record['ratio']:.0f} %",
+            *(f"{statistics.median(record[f'{way}_per_second']):,.0f}" for way in ways),
+            *(f"{100 * record[key]:.0f} %" for key in ("ratio", "ratio_to_kept")),
         ]
         for record in results.where("extraction")
     ]
-    names = ["decoding", "backbone", "both", "writing to the disk", "extraction", "extraction of backbone"]
+    names = [
+        "decoding",
+        "backbone",
+        "backbone, memory kept",
+        "both",
+        "writing to the disk",
+        "extraction",
+        "of the backbone",
+        "of that with memory kept",
+    ]
     return table(["pictures", "device", *names], rows)
-
-
-def _rate(found: Sequence[float] | None) -> str:
-    """The median of the rounds; records from before 2026-11-18 lack some phases."""
-    return "" if found is None else f"{statistics.median(found):,.0f}"
 
 
 def sort(results: Results) -> str:

@@ -29,7 +29,7 @@ TOGETHER, PRODUCTS = (
 FEW = 64  # from this many rows per allowed one on, the vectors of the allowed ones are compared
 LARGEST, LARGEST_OF_QUERY = 127, 63  # of a code; two products of these two always fit into 16 bits
 SHIFT = 64  # makes the code of a query positive: older processors multiply unsigned with signed numbers only
-ROUNDING = 1e-5  # more than single precision rounds a product
+ROUNDING = 2**-23  # per dimension: more than single precision rounds a product of unit vectors
 # All numbers of half precision in single precision: looking one up takes a quarter of the time of numpy's conversion.
 _SINGLE = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)
 # An ONNX graph of one operator, MatMulInteger: q, unsigned [queries, dim], times c, signed [dim, rows]. It uses the
@@ -51,6 +51,7 @@ class VectorScan:
 
     def __init__(self, vectors: Halves) -> None:
         self._vectors, self._rotation = vectors, _rotation(vectors.shape[1])
+        self._rounding = ROUNDING * vectors.shape[1]
         self._codes: list[Codes] = []  # [dim, rows of a chunk]
         self._shifts = np.empty(len(vectors), np.int32)  # the product of a code with SHIFT in each dimension
         self._units = np.empty(len(vectors), np.float32)
@@ -88,10 +89,10 @@ class VectorScan:
             if count == 0:
                 products, errors = np.empty((len(some), 0), np.float32), np.zeros(len(some), np.float32)
             elif among is not None and FEW * len(among) < len(self):
-                products, errors = self._single(among, some), np.full(len(some), ROUNDING, np.float32)
+                products, errors = self._single(among, some), np.full(len(some), self._rounding, np.float32)
             else:
                 products, errors = self._rough(some)
-                products = products if among is None else products[:, among]
+                products = products if among is None else np.take(products, among, axis=1)
             for query, of_rows, error in zip(some, products, errors, strict=True):
                 yield self._exact(query, count, of_rows, error, among)
 
@@ -105,7 +106,7 @@ class VectorScan:
         if among is not None:
             candidates = among[candidates]
         (single,) = self._single(candidates, query[None])  # so that fewer are compared in double precision
-        candidates = candidates[single >= _least(single, count) - 2 * ROUNDING]
+        candidates = candidates[single >= _least(single, count) - 2 * self._rounding]
         exact = self._double(candidates, query)
         good = exact >= np.partition(exact, len(exact) - count)[len(exact) - count]
         return candidates[good], exact[good]
@@ -132,7 +133,7 @@ class VectorScan:
             for _ in _pool().map(scan, begins) if alone and len(begins) > 1 else map(scan, begins):
                 pass
         # By Cauchy and Schwarz: what the code of a row leaves out, and what the code of the query leaves out.
-        errors = np.linalg.norm(queries, axis=1) * self._rest + rest * self._length + ROUNDING
+        errors = np.linalg.norm(queries, axis=1) * self._rest + rest * self._length + self._rounding
         return products, (errors / units).astype(np.float32)
 
     def _single(self, rows: Rows, queries: Floats) -> Floats:

@@ -367,7 +367,9 @@ class LanceStore:
             table = self._rows(columns, f"{column} IS NOT NULL").to_arrow()
             version = int(self._table.version)
         vectors = np.require(to_matrix(table[column], self.header.dim), requirements="W")
-        return version, InMemory(ExactIndex(vectors, np.arange(len(vectors))), complete(table.drop([column])))
+        # In one piece: taking rows from many pieces would copy whole columns for each search.
+        records = complete(table.drop([column])).combine_chunks()
+        return version, InMemory(ExactIndex(vectors, np.arange(len(vectors))), records)
 
     def _by_date(self) -> DateOrder:
         """Return the order of the current rows; it is kept until rows change."""

@@ -23,7 +23,7 @@ from lingvis.collection.stores.scan import Halves, VectorScan
 
 PAGE = 4096  # rows that are fetched at a time
 HEAD = 4  # bytes before the values of a vector, as the server sends it
-SEARCHES_BEFORE = 2  # of a process that is worth a load; `lingvis search` needs no more
+SEARCHES_BEFORE = 2  # of a process, until it is worth a load; `lingvis search` rarely needs more
 SECONDS_BETWEEN_TRIES = 30.0
 SECONDS_UNTIL_SMALLER = 3600.0  # until a table that was too large is counted again
 
@@ -45,11 +45,11 @@ class TooLarge(Exception):
 class Snapshot:
     """The vectors of a column at one moment, and the ids of their rows.
 
-    table: its number in the database. since: every transaction before this one has ended, so that all other changes are in
-    rows with this number or a larger one in the column CHANGED.
+    origin: that of the table, see `State`. since: every transaction before this one has ended, so that all other changes
+    are in rows with this number or a larger one in the column CHANGED.
     """
 
-    table: int
+    origin: str
     since: int
     ids: NDArray[np.bytes_]
     scan: VectorScan
@@ -72,24 +72,26 @@ class HeldVectors:
     def __init__(self, *, most_values: int) -> None:
         self._most = most_values
         self._held: dict[str, Snapshot] = {}
-        self._searches: Counter[tuple[int, str]] = Counter()
-        self._lock, self._next_try = threading.Lock(), 0.0
+        self._searches: Counter[tuple[str, str]] = Counter()
+        self._lock = threading.Lock()
+        self._next_try: dict[tuple[str, str], float] = {}
         self._loading: threading.Thread | None = None
 
     def get(self, state: State, column: str, read: Read) -> Snapshot | None:
         """Return the snapshot of the current table; None if there is none yet. read: runs an action on a connection."""
         held = self._held.get(column)
-        if held is not None and held.table == state.oid:
+        if held is not None and held.origin == state.origin:
             return held
-        if self._searches[state.oid, column] >= SEARCHES_BEFORE:
+        if self._searches[state.origin, column] >= SEARCHES_BEFORE:
             self.load(state, column, read)
-        self._searches[state.oid, column] += 1
+        self._searches[state.origin, column] += 1
         return None
 
     def load(self, state: State, column: str, read: Read) -> None:
         """Start a thread that loads a new snapshot, unless one runs or has just run."""
+        key = state.origin, column
         with self._lock:
-            waits = self._loading is not None or time.monotonic() < self._next_try
+            waits = self._loading is not None or time.monotonic() < self._next_try.get(key, 0.0)
             # Changes in a table of an earlier version could not be seen.
             if waits or CHANGED in state.missing:
                 return
@@ -98,7 +100,7 @@ class HeldVectors:
                 work.start()
             except RuntimeError as error:  # the system lacks memory for a thread; the server still answers
                 log.warning("the vectors of the collection cannot be held in memory: %s", error)
-                self._next_try = time.monotonic() + SECONDS_BETWEEN_TRIES
+                self._next_try[key] = time.monotonic() + SECONDS_BETWEEN_TRIES
             else:
                 self._loading = work
 
@@ -124,7 +126,8 @@ class HeldVectors:
             log.warning("the vectors of the collection cannot be held in memory: %s", error)
         finally:
             with self._lock:
-                self._loading, self._next_try = None, time.monotonic() + pause
+                self._loading = None
+                self._next_try[state.origin, column] = time.monotonic() + pause
 
 
 def read_snapshot(connection: Connection, state: State, column: str, most_values: int) -> Snapshot | None:
@@ -148,4 +151,4 @@ def read_snapshot(connection: Connection, state: State, column: str, most_values
                 values = np.ascontiguousarray(content.reshape(len(page), -1)[:, HEAD:]).view(">f2")
                 vectors[len(ids) : len(ids) + len(page)] = values
                 ids += [id.encode() for id, _ in page]
-    return Snapshot(state.oid, since, np.array(ids), VectorScan(vectors))
+    return Snapshot(state.origin, since, np.array(ids), VectorScan(vectors))

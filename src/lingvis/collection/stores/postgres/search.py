@@ -105,7 +105,7 @@ class Searcher:
 
         def compare(state: State) -> Statement:
             passes, values = to_conditions(where, self._column, state.missing)
-            if state.oid != held.table:
+            if state.origin != held.origin:
                 return ALL.format(passes=sql.SQL("false"), **self._parts(state)), [
                     _single(queries),
                     k,
@@ -123,7 +123,8 @@ class Searcher:
             for hits, bound in zip(results, least, strict=True)
         )
         found = results if complete and rows else None
-        gone = near - renewed < len(ids)  # some of the candidates have been dropped or changed
+        # Some of the candidates have been dropped or changed; a page beyond the last row tells nothing.
+        gone = near - renewed < len(ids) if rows else offset == 0
         return found, renewed > RENEWED or (found is None and where == Filter() and gone)
 
     def _others(self, query: Floats, first: Sequence[Hit], end: int, start: int, where: Filter) -> list[Hit]:

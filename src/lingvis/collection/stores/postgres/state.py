@@ -18,7 +18,7 @@ from lingvis.errors import UserError
 
 # An index that is being built, or that a killed build has left, is not valid.
 SELECT = """
-    SELECT header, name, to_regclass(name)::oid::bigint,
+    SELECT header, name, to_regclass(name)::oid || ' ' || pg_postmaster_start_time(),
         ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(name) AND attnum > 0),
         ARRAY(SELECT relname::text FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
             WHERE indrelid = to_regclass(name) AND indisvalid)
@@ -30,11 +30,12 @@ SELECT = """
 class State:
     """The current table, the header of its model, columns that the table of an earlier version lacks, and its indexes.
 
-    oid: the number of the table in the database; a table that a backup restored has another one.
+    origin: the number of the table in the database and the start of the server. A table or a server that was restored from a
+    backup has another one, and may count transactions anew.
     """
 
     table: str
-    oid: int
+    origin: str
     header: Header
     missing: tuple[str, ...] = ()
     indexes: frozenset[str] = frozenset()
@@ -59,7 +60,7 @@ def to_state(row: tuple[Any, ...] | None, address: Address) -> State:
     """Return the state in an answer to `look`; raises UserError if it is missing or damaged."""
     if row is None:
         raise missing(address)
-    fields, table, oid, columns, indexes = row
+    fields, table, origin, columns, indexes = row
     if isinstance(fields, dict) and fields.get("format", FORMAT) != FORMAT:
         raise UserError(
             f"{address.shown} has collection format {fields['format']!r}, this version reads {FORMAT}; upgrade lingvis, "
@@ -71,13 +72,13 @@ def to_state(row: tuple[Any, ...] | None, address: Address) -> State:
         raise UserError(
             f"the header of {address.shown} is damaged; restore a backup, or encode all pictures again (rebuild)"
         ) from error
-    if oid is None:
+    if origin is None:
         raise UserError(
             f"{address.shown} is damaged (its table {table} is gone); restore a backup, or encode all pictures again "
             "(rebuild)"
         )
     lacking = tuple(name for name in (*LATER_COLUMNS, CHANGED) if name not in columns)
-    return State(table, oid, header, lacking, frozenset(indexes))
+    return State(table, origin, header, lacking, frozenset(indexes))
 
 
 def missing(address: Address) -> UserError:
