@@ -19,6 +19,7 @@ from lingvis.collection.stores.scan import Halves, Rows, VectorScan
 # best.
 EXACT_VALUES = 300_000_000
 RELOAD_SHARE = 0.1  # share of time that a reader may spend on reloading
+BRIEF = 0.1  # seconds: of a small collection, new rows are seen at once
 
 Records = Callable[[Sequence[int]], Mapping[int, PictureInfo]]
 T = TypeVar("T")
@@ -89,5 +90,6 @@ class Reloading(Generic[T]):
             if held is None or (held[0] != version and start >= self._load_from):
                 held = self._held[column] = load()
                 end = time.monotonic()
-                self._load_from = end + (end - start) * (1 / RELOAD_SHARE - 1)
+                took = end - start
+                self._load_from = end + took * (1 / RELOAD_SHARE - 1) if took > BRIEF else end
         return held[1]
