@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from lingvis.collection.stores import exact
 from lingvis.collection.stores.exact import Reloading
 
 
@@ -13,7 +12,7 @@ def test_a_slow_load_is_repeated_after_a_pause_and_a_quick_one_at_once(
     took: float, pause: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, current = [100.0], [1]
-    monkeypatch.setattr(exact.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("lingvis.collection.stores.exact.time.monotonic", lambda: now[0])
     held: Reloading[str] = Reloading()
 
     def load() -> tuple[int, str]:
