@@ -8,14 +8,14 @@ import threading
 
 import pytest
 
-from lingvis import device
-from lingvis.device import kept_memory
+from lingvis import hardware
+from lingvis.hardware import kept_memory
 
-needs_glibc = pytest.mark.skipif(device._glibc() is None, reason="another C library than glibc")
+needs_glibc = pytest.mark.skipif(hardware._glibc() is None, reason="another C library than glibc")
 PROGRAM = """
 import resource
 import torch
-from lingvis.device import kept_memory
+from lingvis.hardware import kept_memory
 
 PAGES = 2**26 // resource.getpagesize()  # of a block above the 32 MB that glibc would keep
 
@@ -59,19 +59,19 @@ def test_threads_share_it() -> None:
             inside.set()
             over.wait(10)
 
-    before = device._users
+    before = hardware._users
     thread = threading.Thread(target=work)
     thread.start()
     inside.wait(10)
     with kept_memory():
-        expected = before + (2 if device._glibc() is not None else 0)
-        assert device._users == expected
+        expected = before + (2 if hardware._glibc() is not None else 0)
+        assert hardware._users == expected
     over.set()
     thread.join()
-    assert device._users == before
+    assert hardware._users == before
 
 
 def test_another_c_library_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "_glibc", lambda: None)
+    monkeypatch.setattr(hardware, "_glibc", lambda: None)
     with kept_memory():
-        assert device._users == 0
+        assert hardware._users == 0

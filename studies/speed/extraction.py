@@ -29,12 +29,12 @@ from PIL import Image
 
 from lingvis.data.dataset import Dataset, write_rows
 from lingvis.data.rows import Row
-from lingvis.device import kept_memory
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.encode import PictureEncoder, PictureFile
 from lingvis.features.extract import BATCH, GPU_BATCH, extract
 from lingvis.features.manifest import VALUES
+from lingvis.hardware import kept_memory
 from studies.arguments import add_device, add_out, make_parser
 from studies.records import RUNS, append, origin
 

@@ -25,10 +25,10 @@ import torch
 
 from lingvis.collection.collection import Collection
 from lingvis.collection.writer.indexer import BATCH, Indexer
-from lingvis.device import kept_memory
 from lingvis.features.backbones import Backbone, load_backbone
 from lingvis.features.description import Features
 from lingvis.features.encode import PictureEncoder, PictureFile
+from lingvis.hardware import kept_memory
 from lingvis.model.build import build_model, build_tokenizer
 from lingvis.model.embedder import Embedder
 from lingvis.model.folder import ModelConfig

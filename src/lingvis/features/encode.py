@@ -19,7 +19,6 @@ from lingvis.data.picture_input import PictureInput, describe_picture
 from lingvis.data.rows import Box
 from lingvis.data.video.formats import ALL_SUFFIXES
 from lingvis.data.video.sampling import BY_SCENE, Sampling
-from lingvis.device import kept_memory
 from lingvis.errors import UserError
 from lingvis.features.backbones.contract import Backbone, BackboneInput
 from lingvis.features.decoding.content import DecodeRequest, PictureContent, ViewRequest
@@ -30,7 +29,7 @@ from lingvis.features.pictures import BrokenPicture, DecodedPicture
 from lingvis.features.prefetch import prefetch_groups
 from lingvis.features.preprocessing import Preprocessing
 from lingvis.features.regions import coverage
-from lingvis.hardware import core_count
+from lingvis.hardware import core_count, kept_memory
 
 VIDEO_VIEWS = 8  # views of a batch per video that is decoded ahead
 GROUP = 16  # pictures that are decoded together; fewer if a batch would not occupy all threads

@@ -15,6 +15,7 @@ from lingvis.features.encode import FeatureSet, PictureEncoder, PictureFile
 from lingvis.features.kinds import POOLED
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.preprocessing import Preprocessing
+from lingvis.hardware import keep_memory
 from lingvis.ray.cluster import Cluster
 from lingvis.ray.files import WorkerReply, each_batch, reply
 from lingvis.ray.pool import WorkerPool
@@ -61,6 +62,7 @@ class BackboneLoader:
 
         from lingvis.features.backbones import load_backbone
 
+        keep_memory()
         torch.set_num_threads(threads)
         encoder = PictureEncoder(
             load_backbone(self.backbone, device=device),

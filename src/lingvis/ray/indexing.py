@@ -12,6 +12,7 @@ from lingvis.collection.stores.records import Header
 from lingvis.collection.writer.found import Files, ScannedFile
 from lingvis.collection.writer.workers import Direct, LocalWorkers, Outcome
 from lingvis.errors import UserError
+from lingvis.hardware import keep_memory
 from lingvis.pretrained import from_reference
 from lingvis.ray.cluster import Cluster
 from lingvis.ray.files import WorkerReply, each_batch, reply
@@ -76,6 +77,7 @@ class ModelLoader:
                 f"there is no model at {run} on {host}; every machine of a Ray cluster needs the model and the "
                 "pictures at the same path, so share their folders among them (NFS, for instance)"
             )
+        keep_memory()
         embedder = load_encoder(run, device=device, threads=threads)
         if describe(embedder, run).image_fingerprint != self.header.image_fingerprint:
             raise UserError(

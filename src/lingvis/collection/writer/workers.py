@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -22,6 +23,7 @@ from lingvis.collection.writer.videos import DecodedVideo, read_video
 from lingvis.features.decoding.pool import DecoderPool
 from lingvis.features.pictures import BrokenPicture
 from lingvis.features.prefetch import prefetch
+from lingvis.hardware import kept_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +97,11 @@ class LocalWorkers:
         self, files: Files, *, batch_size: int, seen: Container[str], direct: Direct | None = None
     ) -> Iterator[list[tuple[ScannedFile, Outcome]]]:
         """Yield files and their outcomes, videos last and one by one; `seen` may grow meanwhile."""
-        if self._decoders is not None:
-            yield from self._batches(files, self._decoders, batch_size=batch_size, seen=seen)
-        else:
-            with DecoderPool() as decoders:
-                yield from self._batches(files, decoders, batch_size=batch_size, seen=seen)
+        with (
+            kept_memory(),
+            DecoderPool() if self._decoders is None else nullcontext(self._decoders) as decoders,
+        ):
+            yield from self._batches(files, decoders, batch_size=batch_size, seen=seen)
 
     def _batches(
         self, files: Files, decoders: DecoderPool, *, batch_size: int, seen: Container[str]

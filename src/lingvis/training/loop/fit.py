@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from lingvis.device import kept_memory
+from lingvis.hardware import kept_memory
 from lingvis.processes.group import process_number
 from lingvis.progress import ProgressBar
 from lingvis.training.loop.average import WeightAverage
