@@ -51,6 +51,27 @@ def test_blocks_are_kept_inside_and_returned_after() -> None:
     assert given_back > 0.9
 
 
+WORKER = """
+from lingvis.hardware import keep_memory
+
+with kept_memory():
+    pass
+keep_memory()
+for _ in range(12):
+    faults()
+with kept_memory():
+    pass
+print(max(faults() for _ in range(4)) / PAGES)
+"""
+
+
+@needs_glibc
+def test_a_worker_keeps_its_memory_to_the_end() -> None:
+    program = PROGRAM[: PROGRAM.index("outside =")] + WORKER
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert float(ran.stdout) < 0.1
+
+
 def test_threads_share_it() -> None:
     inside, over = threading.Event(), threading.Event()
 
