@@ -49,7 +49,7 @@ def rerank(results: Results) -> str:
 
 
 def summary(results: Results) -> str:
-    """What a user can expect, in a sentence."""
+    """Times that a user can expect, in a sentence."""
     million, plain = (results.find(STUDY, f"vectors-1000000/{engine}") for engine in ("sqlite", "numpy"))
     typed, load = results.find(STUDY, "typed"), results.find(STUDY, "load")
     if million is None or plain is None or typed is None or load is None:

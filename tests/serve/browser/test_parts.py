@@ -158,6 +158,7 @@ def test_a_switch_between_collections(visit: Begin, two: str, width: int) -> Non
     page.wait_for_selector("#grid .tile")
     assert len(begun.ids()) >= 48
     switch = page.get_by_label("Collection")
+    switch.locator("option").nth(1).wait_for(state="attached")  # the names may come after the hits
     assert switch.locator("option").all_inner_texts() == ["photos", "noise & more"]
     switch.select_option(label="noise & more")
     page.wait_for_url(f"{two}/c/noise%20%26%20more/?q=a+disc")

@@ -31,7 +31,7 @@ class State:
     """The current table, the header of its model, columns that the table of an earlier version lacks, and its indexes.
 
     origin: the number of the table in the database and the start of the server. A table or a server that was restored from a
-    backup has another one, and may count transactions anew.
+    backup has another one, and may count transactions from the beginning.
     """
 
     table: str
