@@ -56,12 +56,12 @@ def test_searches_beside_slow_uploads_stay_quick(client: Client) -> None:
 
 
 def test_an_upload_does_not_wait_for_all_slow_ones_of_another_client(client: Client) -> None:
-    slow, attacker = many_scans(100, (3000, 3000)), replace(client, address="127.0.0.2")
+    slow, attacker = many_scans(100, (4500, 4500)), replace(client, address="127.0.0.2")
     with ThreadPoolExecutor(4) as pool:
         uploads = [pool.submit(attacker.upload, slow) for _ in range(4)]
         time.sleep(0.5)
         assert client.upload(deep_png(10)).status == 200
-        assert sum(not upload.done() for upload in uploads) >= 2
+        assert not all(upload.done() for upload in uploads)
 
 
 @pytest.mark.parametrize("size", [0, 1, 100])
