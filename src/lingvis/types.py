@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 # The languages of the rows of a batch, known on the host: (language number, number of consecutive rows) in order.
@@ -50,17 +51,50 @@ class SpelledWords:
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageRows:
+    """The rows of a batch by language, in a table of which the host knows the shape alone.
+
+    rows int64 [L, N]: row numbers; valid bool [L, N]: which of them are there; langs int64 [L]: the language of each line;
+    places int64 [B]: where each row of the batch is in the flattened table. L: the languages that occur; N: at least the
+    most rows of one.
+    """
+
+    rows: Tensor
+    valid: Tensor
+    langs: Tensor
+    places: Tensor
+
+    @classmethod
+    def of(cls, langs: Tensor, shape: tuple[int, int]) -> LanguageRows:
+        """langs int64 [B]: the language of each row; shape: (L, N)."""
+        order = langs.argsort(stable=True)
+        langs = langs[order]
+        position = torch.arange(len(order), device=order.device)
+        is_first = torch.ones_like(langs, dtype=torch.bool)
+        is_first[1:] = langs[1:] != langs[:-1]
+        start = torch.where(is_first, position, 0).cummax(dim=0).values
+        line, column = is_first.cumsum(dim=0) - 1, position - start
+        rows = torch.full(shape, -1, device=order.device)
+        rows[line, column] = order
+        of_line = langs.new_zeros(shape[0]).scatter_(0, line, langs)
+        places = torch.empty_like(order).scatter_(0, order, line * shape[1] + column)
+        return cls(rows.clamp(min=0), rows >= 0, of_line, places)
+
+
+@dataclass(frozen=True, slots=True)
 class TextBatch:
     """Tokenised sentences.
 
     ids: int64 [batch, length], padded at the end; mask: bool [batch, length].
-    runs: the languages of the rows. words: the spelling of the words, from tokenizers that spell.
+    runs: the languages of the rows. words: the spelling of the words, from tokenizers that spell. languages: the same as
+    runs on the device, for words with one layer per language; None if these take the runs.
     """
 
     ids: Tensor
     mask: Tensor
     runs: Runs = ()
     words: SpelledWords | None = None
+    languages: LanguageRows | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from lingvis.objectives.base import Objective
 from lingvis.recipes.rules import RecipePart
 from lingvis.registry import Registry
-from lingvis.types import Clock, Tokens
+from lingvis.types import Clock, LanguageRows, Tokens
 
 
 class Origin(IntEnum):
@@ -51,7 +51,11 @@ class Columns:
     def language_counts(self) -> tuple[int, int]:
         """Number of languages that occur, and the most sentences of one, rounded up so that few numbers occur."""
         counts = np.bincount(self.langs)
-        return int((counts > 0).sum()), int(-(-counts.max(initial=0) // ROUND) * ROUND)
+        return int((counts > 0).sum()), _rounded(int(counts.max(initial=0)))
+
+    def group_count(self) -> int:
+        """Number of pictures that the sentences are about, rounded up."""
+        return _rounded(len(np.unique(self.groups)))
 
     def authored_runs(self) -> tuple[tuple[int, int], ...]:
         """Numbers of consecutive sentences by people, of pseudo captions and of names of classes, in order."""
@@ -139,6 +143,11 @@ class Step:
         """Score of every picture with every sentence, float32 [I, T]."""
         return self.similarity(self.image_emb, self.text_emb)
 
+    @property
+    def language_rows(self) -> LanguageRows:
+        """The sentences by language."""
+        return LanguageRows.of(self.langs, self.columns.language_counts())
+
     def of(self, *origins: Origin) -> Step:
         """The same pictures with the sentences of these origins only."""
         places = np.flatnonzero(np.isin(self.columns.origin, origins))
@@ -164,28 +173,8 @@ class Step:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageRows:
-    """The sentences of a step by language: rows int64 [L, N], and which of them are sentences, bool [L, N].
-
-    L: the languages that occur; N: see `Columns.language_counts`.
-    """
-
-    rows: Tensor
-    valid: Tensor
-
-    @classmethod
-    def of(cls, step: Step) -> LanguageRows:
-        """The rows of a step. Only their shape is computed on the host."""
-        order = step.langs.argsort(stable=True)
-        langs = step.langs[order]
-        position = torch.arange(len(order), device=order.device)
-        is_first = torch.ones_like(langs, dtype=torch.bool)
-        is_first[1:] = langs[1:] != langs[:-1]
-        start = torch.where(is_first, position, 0).cummax(dim=0).values
-        rows = torch.full(step.columns.language_counts(), -1, device=order.device)
-        rows[is_first.cumsum(dim=0) - 1, position - start] = order
-        return cls(rows.clamp(min=0), rows >= 0)
+def _rounded(count: int) -> int:
+    return -(-count // ROUND) * ROUND
 
 
 def _reread_part(p: float) -> Rereading:
@@ -214,7 +203,7 @@ class Term(nn.Module, RecipePart, ABC):
 
     @property
     def rereads(self) -> bool:
-        """Whether the term encodes the sentences again; such a step cannot be recorded as a CUDA graph."""
+        """Whether the term encodes the sentences again."""
         return False
 
     def phase(self, clock: Clock) -> Hashable:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from lingvis.arrays import Ints
 from lingvis.bounds import Share
 from lingvis.pooling.simple import Last
 from lingvis.recipes.rules import chunk_problems
 from lingvis.recipes.schema import Recipe
-from lingvis.terms.base import TERMS, Columns, Step, Term, Views
+from lingvis.terms.base import TERMS, Step, Term, Views
 from lingvis.types import Tokens
 
 
@@ -64,30 +62,27 @@ class MaskedCrossLanguage(Term):
 
     def forward(self, step: Step) -> Tensor:
         reading = step.reread(self.p)
-        found = first_rows(step.columns, self.language_count)
-        used = np.unique(found[found >= 0])  # about half of the sentences: the LSTM reads no others
-        device = step.text_emb.device
-        places = torch.from_numpy(np.where(found < 0, -1, np.searchsorted(used, found))).to(
-            device, non_blocking=True
+        found = first_rows(step.groups, step.langs, step.columns.group_count(), self.language_count)
+        first, second = torch.triu_indices(found.shape[1], found.shape[1], offset=1, device=found.device)
+        counted = (found[:, first] >= 0) & (found[:, second] >= 0)
+        rows = found.clamp(min=0)
+        levels = zip(
+            self.restore, self._levels(reading.hidden, rows), self._levels(reading.whole, rows), strict=True
         )
-        sentences = torch.from_numpy(used).to(device, non_blocking=True)
-        first, second = torch.triu_indices(places.shape[1], places.shape[1], offset=1, device=places.device)
-        counted = (places[:, first] >= 0) & (places[:, second] >= 0)
-        rows = places.clamp(min=0)
-        hidden_levels, whole_levels = (
-            self._levels(views, sentences) for views in (reading.hidden, reading.whole)
-        )
-        levels = zip(self.restore, hidden_levels, whole_levels, strict=True)
-        costs = [restore(hidden[rows], target[rows], first, second) for restore, hidden, target in levels]
+        costs = [restore(hidden, target, first, second) for restore, hidden, target in levels]
         cost = torch.stack(costs).mean(dim=0)
         return torch.where(counted, cost, 0.0).sum() / counted.sum().clamp(min=1)
 
     def _levels(self, views: Views, rows: Tensor) -> tuple[Tensor, ...]:
-        """The four representations of the sentences in these rows, [R, word dim] twice, then [R, dim] twice."""
-        states = self.recurrent(views.words.values[rows].float())[0]
-        recurrent = self.project(self.last(Tokens(states, views.words.mask[rows])))
-        levels = (views.word_average[rows], recurrent, views.sentence_average[rows], views.sentence[rows])
-        return tuple(level.float() for level in levels)
+        """The four representations of the sentences in rows [G, N]: [G, N, word dim] twice, then [G, N, dim] twice.
+
+        About half of the sentences: the LSTM reads no others.
+        """
+        flat = rows.flatten()
+        states = self.recurrent(views.words.values[flat].float())[0]
+        recurrent = self.project(self.last(Tokens(states, views.words.mask[flat])))
+        levels = (views.word_average[flat], recurrent, views.sentence_average[flat], views.sentence[flat])
+        return tuple(level.float().unflatten(0, rows.shape) for level in levels)
 
 
 class _Restore(nn.Module):
@@ -113,13 +108,19 @@ def _distance(vectors: Tensor, unit: Tensor) -> Tensor:
     return distance
 
 
-def first_rows(columns: Columns, language_count: int) -> Ints:
-    """Row of the first sentence about each picture in each language, -1 where there is none, [pictures, languages]."""
-    groups, places = np.unique(columns.groups, return_inverse=True)
-    rows = np.full((len(groups), language_count), -1, np.int64)
-    backwards = np.arange(len(columns.groups))[::-1]  # of several rows, the last one assigned stays
-    rows[places[backwards], columns.langs[backwards]] = backwards
-    return rows
+def first_rows(groups: Tensor, langs: Tensor, group_count: int, language_count: int) -> Tensor:
+    """Row of the first sentence about each picture in each language, -1 where there is none, [group_count, languages].
+
+    groups and langs int64 [T]: picture and language of each sentence; group_count: at least the number of pictures.
+    """
+    ascending, order = groups.sort(stable=True)
+    is_first = torch.ones_like(groups, dtype=torch.bool)
+    is_first[1:] = ascending[1:] != ascending[:-1]
+    picture = torch.empty_like(groups).scatter_(0, order, is_first.cumsum(dim=0) - 1)
+    rows = torch.full((group_count * language_count,), len(groups), device=groups.device)
+    every = torch.arange(len(groups), device=groups.device)
+    rows.scatter_reduce_(0, picture * language_count + langs, every, reduce="amin")
+    return torch.where(rows < len(groups), rows, -1).view(group_count, language_count)
 
 
 def hide_words(ids: Tensor, mask: Tensor, special: Tensor, p: float) -> Tensor:

@@ -13,7 +13,7 @@ from lingvis.bounds import Share
 from lingvis.objectives.base import Objective
 from lingvis.recipes.rules import chunk_problems
 from lingvis.recipes.schema import Recipe
-from lingvis.terms.base import AUTHORED, TERMS, LanguageRows, Origin, Step, Term
+from lingvis.terms.base import AUTHORED, TERMS, Origin, Step, Term
 
 
 @TERMS.register("matching", "an objective between pictures and their sentences")
@@ -115,7 +115,7 @@ class Matching(Term):
             scores = scores.masked_fill(positives & ~own, -torch.inf)
             positives = own
         if self.languages_apart:
-            table = LanguageRows.of(part)
+            table = part.language_rows
             scores = scores[:, table.rows].transpose(0, 1)  # [L, I, N]
             positives = positives[:, table.rows].transpose(0, 1) & table.valid.unsqueeze(1)
         compared = positives.any(dim=-1, keepdim=True) & positives.any(dim=-2, keepdim=True)

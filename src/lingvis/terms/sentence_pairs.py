@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lingvis.objectives.base import Objective
 from lingvis.recipes.schema import Recipe
-from lingvis.terms.base import AUTHORED, TERMS, LanguageRows, Step, Term
+from lingvis.terms.base import AUTHORED, TERMS, Step, Term
 
 
 @TERMS.register("pairs", "sentences about one picture are closer than others, with a separate objective")
@@ -68,7 +68,7 @@ class SentencePairs(Term):
 
     def _apart(self, step: Step, vectors: Tensor) -> Tensor:
         """The mean over languages, or over pairs of languages, that have a positive."""
-        table = LanguageRows.of(step)
+        table = step.language_rows
         count = len(table.rows)
         first = second = torch.arange(count, device=vectors.device)
         if self.languages == "different":

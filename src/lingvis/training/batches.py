@@ -90,8 +90,11 @@ class Batch:
         """Number of pictures, of sentences and of classes."""
         return len(self.tensors.images), len(self.rows), len(self.tensors.classes)
 
-    def shape(self, *, runs: bool) -> Hashable:
-        """Equal for batches for which the same operations are computed; runs: whether these depend on the runs."""
+    def shape(self, *, runs: bool, groups: bool) -> Hashable:
+        """Equal for batches for which the same operations are computed.
+
+        runs, groups: whether these depend on the runs, and on the number of pictures of the sentences.
+        """
         return (
             tuple(each.shape for each in self.tensors.flat()),
             self.length,
@@ -99,6 +102,7 @@ class Batch:
             self.columns.language_counts(),
             self.columns.authored_runs(),
             self.runs if runs else (),
+            self.columns.group_count() if groups else 0,
         )
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from lingvis.arrays import Ints
 from lingvis.layers.normalization import MaskedBatchNorm
+from lingvis.layers.valid import leaves_out
 from lingvis.model.dual_encoder import DualEncoder, masked_mean
 from lingvis.processes.exchange import gathered, own_share
 from lingvis.processes.group import process_count, process_number
@@ -19,7 +20,7 @@ from lingvis.training.batches import Batch, Batches, BatchTensors
 from lingvis.training.encoded import Encoded, chunk_count, in_chunks, is_split
 from lingvis.training.loop.task import RecordableLoss, Task
 from lingvis.training.loop.watch import Loss
-from lingvis.types import Clock, TextBatch, TextStates, Tokens
+from lingvis.types import Clock, LanguageRows, TextBatch, TextStates, Tokens
 
 
 class RetrievalTask(Task):
@@ -55,12 +56,11 @@ class RetrievalTask(Task):
         self._chunk = chunk
         # Batch norms of words need all words of a batch.
         self._own_words = not any(isinstance(part, MaskedBatchNorm) for part in model.text.words.modules())
-        # With one layer per language, a recording depends on the languages of its rows.
-        self._layers_apart = model.text.per_language
+        # With one encoder or head per language, a recording depends on the languages of its rows; words find theirs by a
+        # table.
+        self._layers_apart = model.text.encoder.per_language or model.text.head.per_language
         self._rereads = any(term.rereads for _, term in self._weighted.values())
-        self._recorded = (
-            graphs and batches.pictures.resident and not self._rereads and not chunk and not self.shared
-        )
+        self._recorded = graphs and batches.pictures.resident and not chunk and not self.shared
 
     @property
     def trained(self) -> dict[str, nn.Parameter]:
@@ -92,9 +92,9 @@ class RetrievalTask(Task):
     def recordable(self, rows: Ints, clock: Clock) -> RecordableLoss:
         """The loss of a batch as a function of tensors on the device."""
         batch = self._batches.cut(rows)
-        phases = tuple((weight.at(clock), term.phase(clock)) for weight, term in self._weighted.values())
+        phases = tuple((weight.at(clock) > 0, term.phase(clock)) for weight, term in self._weighted.values())
         return RecordableLoss(
-            shape=(batch.shape(runs=self._layers_apart), phases),
+            shape=(batch.shape(runs=self._layers_apart, groups=self._rereads), phases),
             inputs=batch.tensors.flat(),
             loss=lambda inputs, clock: self._loss(replace(batch, tensors=batch.tensors.like(inputs)), clock),
         )
@@ -102,11 +102,10 @@ class RetrievalTask(Task):
     def _loss(self, batch: Batch, clock: Clock) -> Loss:
         """The weighted sum of the terms that have a weight now."""
         step = self._encode(batch, clock)
-        weights = {name: weight.at(clock) for name, (weight, _) in self._weighted.items()}
-        present = {name: term for name, (_, term) in self._weighted.items() if weights[name]}
-        values = {name: term(step) for name, term in present.items()}
-        parts = {name: weights[name] * value for name, value in values.items()}
-        for name, term in present.items():
+        present = {name: pair for name, pair in self._weighted.items() if pair[0].at(clock)}
+        values = {name: term(step) for name, (_, term) in present.items()}
+        parts = {name: clock.value(weight.at) * values[name] for name, (weight, _) in present.items()}
+        for name, (_, term) in present.items():
             if (blind := term.blind(step)) is not None:
                 return Loss(parts, watched=name, matching=values[name], blind=blind)
         return Loss(parts)
@@ -163,10 +162,20 @@ class RetrievalTask(Task):
             texts = self._batches.captions.gather(
                 tensors.rows, batch.length, runs=batch.runs, words=tensors.words
             )
-            texts = self.model.text.augment(texts)
+            texts = self.model.text.augment(replace(texts, languages=self._languages(batch)))
             text_emb, states = self.model.encode_with_states(texts)
         vectors = image_emb.float(), text_emb.float(), states.average.float()
         return Encoded(*vectors, class_emb, class_scores), texts, states
+
+    def _languages(self, batch: Batch) -> LanguageRows | None:
+        """The languages of the rows on the device, where words with one layer per language take them from there.
+
+        On a CPU, and in a part of a batch, these take the runs, which need no padding.
+        """
+        langs = batch.tensors.langs
+        if not self.model.text.words.per_language or leaves_out(langs) or len(langs) != len(batch.rows):
+            return None
+        return LanguageRows.of(langs, batch.columns.language_counts())
 
     def _encode_images(self, batch: Batch) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Embeddings of pictures [I, D]; of a model that has classes, embeddings [K, D] and scores [I, C] of these."""

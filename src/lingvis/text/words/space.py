@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from lingvis.errors import UserError
 from lingvis.layers.per_language import PerLanguageLinear
 from lingvis.text.tokenizers.base import Vocabulary
-from lingvis.types import Runs
+from lingvis.types import LanguageRows, Runs
 
 SCALE = 0.1  # standard deviation of random vectors
 
@@ -54,19 +54,34 @@ class WordSpace(nn.Module):
                 scale = float(self.project.blocks(self.vectors, self.own).std(correction=0))
         self.shared = nn.Parameter(scale * torch.randn(shared, dim))
 
-    def forward(self, rows: Tensor, runs: Runs) -> Tensor:
+    def forward(self, rows: Tensor, runs: Runs, languages: LanguageRows | None = None) -> Tensor:
+        """languages: see TextBatch."""
         if not self.training and not torch.is_grad_enabled():
             return F.embedding(rows, self.table())
         shared = F.embedding(rows.clamp(max=len(self.shared) - 1), self.shared)
         if self.project is None:
             return shared
-        vectors = F.embedding((rows - len(self.shared)).clamp(min=0), self.vectors)
-        own = self.project(vectors, runs)
-        if self._lender >= 0:
-            first, end = self._lent
-            is_lent = ((rows >= first) & (rows < end)).unsqueeze(-1)
-            own = torch.where(is_lent, self.project.layers[self._lender](vectors), own)
+        if languages is None:
+            vectors = self._vectors(rows)
+            own = self._borrowed(rows, vectors, self.project(vectors, runs))
+        else:
+            lines = rows[languages.rows]
+            vectors = self._vectors(lines)
+            own = self._borrowed(lines, vectors, self.project.lines(vectors, languages.langs))
+            own = own.flatten(0, 1).index_select(0, languages.places)
         return torch.where((rows < len(self.shared)).unsqueeze(-1), shared, own)
+
+    def _vectors(self, rows: Tensor) -> Tensor:
+        """The vectors of rows before the layer of their language; any for shared ones."""
+        return F.embedding((rows - len(self.shared)).clamp(min=0), self.vectors)
+
+    def _borrowed(self, rows: Tensor, vectors: Tensor, own: Tensor) -> Tensor:
+        """Universal vectors `own`, where words of the lender have passed through its layer."""
+        if self._lender < 0 or self.project is None:
+            return own
+        first, end = self._lent
+        is_lent = ((rows >= first) & (rows < end)).unsqueeze(-1)
+        return torch.where(is_lent, self.project.layers[self._lender](vectors), own)
 
     def table(self) -> Tensor:
         """The universal vectors of all rows, float32 [rows, dim], without gradients."""

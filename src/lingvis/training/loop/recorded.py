@@ -16,7 +16,7 @@ from lingvis.types import Clock
 
 # A shape is recorded the third time it occurs: a rare one (the last batch of an epoch) is not worth it.
 RECORD_AT = 3
-# Every recording takes memory; batches of further shapes run without one.
+# Every recording takes memory: a further one takes the place of the one that was used least recently.
 MOST_RECORDINGS = 64
 
 
@@ -97,15 +97,19 @@ class RecordedSteps:
             if not self._worthwhile(shape):
                 self._optimizer.zero_grad(set_to_none=True)
                 return self._descend(step.loss(step.inputs, self._clock(clock)))
+            while len(self._recordings) >= MOST_RECORDINGS:
+                oldest = next(iter(self._recordings))
+                del self._recordings[oldest], self._seen[oldest]
             self._recordings[shape] = self._record(step, clock)
-        return self._recordings[shape].replay(step.inputs)
+        recording = self._recordings[shape] = self._recordings.pop(shape)  # the last one is the latest
+        return recording.replay(step.inputs)
 
     def _clock(self, clock: Clock) -> RecordedClock:
         return RecordedClock(clock.step, clock.epoch, clock.learning_since, self._scheduled)
 
     def _worthwhile(self, shape: Hashable) -> bool:
         """Whether to record this step: its shape comes again, and everything that is made once exists."""
-        if self._seen[shape] < RECORD_AT or len(self._recordings) >= MOST_RECORDINGS:
+        if self._seen[shape] < RECORD_AT:
             return False
         # A recorded first step of a parameter would reset its moments at every replay.
         groups = self._optimizer.param_groups
