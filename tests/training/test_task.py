@@ -15,6 +15,7 @@ from lingvis.objectives.ranking import hinge_all, hinge_hardest
 from lingvis.terms import MaskedCrossLanguage, Matching, Rereading, Step, Views, hide_words
 from lingvis.text.bank import TokenBank
 from lingvis.training import batches as batches_module
+from lingvis.training.loop import watch as watch_module
 from lingvis.training.loop.checkpoint import TrainingState, load_checkpoint
 from lingvis.training.loop.fit import TrainingPlan, fit
 from lingvis.training.loop.optimizer import make_optimizer
@@ -498,6 +499,18 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(
     state = load_checkpoint(tmp_path, "me", made.task, optimizer)
     assert state.step == Breaking.BROKEN_STEP
     assert all(torch.isfinite(tensor).all() for tensor in made.embedder.model.state_dict().values())
+
+
+def test_a_run_that_improves_on_the_plateau_goes_on(
+    toy_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loss of every step is taken for a blind model's; validations are better and better, then are not."""
+    monkeypatch.setattr(watch_module, "COLLAPSE_TOLERANCE", 1e9)
+    made = Prepared("vsepp", toy_dataset, tmp_path, OPTIONS)
+    steps = made.sampler.batch_count()
+    monkeypatch.setattr(watch_module, "COLLAPSE_STEPS", steps + 1)
+    with pytest.raises(UserError, match=f"up to step {4 * steps + 1},"):
+        run(made, adam(made.task), tmp_path, lr=1e-3, epochs=6, scores=[1.0, 2.0, 3.0, 3.0, 3.0, 3.0])
 
 
 def test_a_model_that_cannot_learn_is_told_to_have_collapsed(toy_dataset: Path, tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ class RunRecord:
 
     def after_validation(self, validation: Validation) -> None:
         """Write the numbers of the epoch that has just ended to the log."""
+        if self._state.best_epoch == self._state.epoch:
+            self.watch.improved()
         since = self._state.learning_since
         known = {} if since is None else {"learning_since": since}
         self._log.write("val", self._state.step, {"epoch": self._state.epoch, **known, **validation.values})

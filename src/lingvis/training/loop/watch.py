@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lingvis.errors import UserError
 
-# A loss this close to the blind value, for this many consecutive steps, is a collapse.
+# A loss this close to the blind value, for this many consecutive steps without a better validation, is a collapse.
 COLLAPSE_TOLERANCE = 0.002
 COLLAPSE_STEPS = 200
 
@@ -85,6 +85,10 @@ class LossWatch:
     def add(self, step: int, numbers: StepNumbers) -> None:
         """Keep a step's numbers."""
         self._pending.append((step, numbers))
+
+    def improved(self) -> None:
+        """A validation was the best so far: the model learns, however little the loss says of it."""
+        self._stuck = 0
 
     def flush(self) -> list[LossRecord]:
         """The losses since the last flush."""
