@@ -34,7 +34,7 @@ TRANSLATED_LANGUAGES = {
     "S-LIWE, 10 and es, uk": "s_liwe-10-es-uk",
     "MULE, 2": "mule-2-languages",
     "MULE, 2 and es, uk": "mule-2-es-uk",
-    "MULE, 10": "mule-fixed-rise",  # of the same form as "MULE, 2"
+    "MULE, 10": "mule",
     "MULE, 10 and es, uk": "mule-10-es-uk",
     "SMALR, 2": "smalr-2-languages",
     "SMALR, 2 and es, uk": "smalr-2-es-uk",

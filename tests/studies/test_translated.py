@@ -196,3 +196,4 @@ def test_a_record_from_before_a_key_existed_has_its_default() -> None:
     assert same_values(old, now)
     assert not same_values(old, resolved("vsepp", ["training.seed=1", "data.translated=true"]))
     assert not same_values({**old, "renamed": 1}, now)
+    assert same_values(old, resolved("vsepp", ["training.seed=1", "training.graphs=false"]))  # only the speed

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lingvis.terms import Rereading, Views
-from lingvis.terms.masked_cross_language import MaskedCrossLanguage, hide_words
+from lingvis.terms.masked_cross_language import MaskedCrossLanguage, first_rows, hide_words
 from lingvis.types import Tokens
 
 from .steps import make_step
@@ -99,6 +99,12 @@ def test_a_sentence_without_a_partner_and_padding_do_not_count() -> None:
         assert all(leaf.grad[row].abs().sum() > 0 for row in (0, 1, 2, 3, 4, 6, 7))
     assert words.grad is not None
     assert torch.equal(words.grad[~whole.words.mask], torch.zeros(int((~whole.words.mask).sum()), WORD))
+
+
+def test_the_first_sentence_of_a_language_about_a_picture_is_found() -> None:
+    groups, langs = torch.tensor([7, 3, 3, 7, 3, 7]), torch.tensor([0, 1, 1, 0, 0, 2])
+    found = first_rows(groups, langs, 3, 3)
+    assert found.tolist() == [[4, 1, -1], [0, -1, 5], [-1, -1, -1]]
 
 
 def test_every_parameter_learns_and_learning_restores() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from lingvis.text.tokenizers.language_words import LanguageWordTokenizer
 from lingvis.text.tokenizers.words import WordTokenizer
 from lingvis.text.words.base import WORDS
 from lingvis.text.words.universal import UniversalWords
-from lingvis.types import TextBatch, Tokens
+from lingvis.types import LanguageRows, TextBatch, Tokens
 
 from .word_pretraining import pretrain_on
 
@@ -59,12 +60,16 @@ def naive(part: UniversalWords, ids: Tensor) -> Tensor:
     return torch.stack(rows).view(*ids.shape, -1)
 
 
-def test_words_and_gradients_equal_a_naive_loop() -> None:
+TABLE = LanguageRows.of(torch.tensor([1, 0, 0, 1]), (2, 4))
+
+
+@pytest.mark.parametrize("languages", [None, TABLE], ids=["runs", "table"])
+def test_words_and_gradients_equal_a_naive_loop(languages: LanguageRows | None) -> None:
     part = make()
     target = torch.randn(*IDS.shape, 3)
-    tokens = part(BATCH)
+    # With a table the runs do not matter.
+    tokens = part(replace(BATCH, languages=languages, runs=BATCH.runs if languages is None else ()))
     assert tokens.mask is BATCH.mask
-    assert tokens.runs == BATCH.runs
     torch.testing.assert_close(tokens.values, naive(part, IDS))
     got = torch.autograd.grad((tokens.values * target).sum(), list(part.parameters()))
     wanted = torch.autograd.grad((naive(part, IDS) * target).sum(), list(part.parameters()))
@@ -158,6 +163,24 @@ def test_rows_go_through_the_layer_of_their_language() -> None:
         part(values, ((3, 6),))
     with pytest.raises(ValueError, match="language of 2 rows, but there are 6 rows"):
         part(values, ((0, 2),))
+
+
+def test_lines_go_through_the_layer_of_their_language() -> None:
+    torch.manual_seed(0)
+    part = PerLanguageLinear(languages=3, input_dim=4, dim=2)
+    values = torch.randn(2, 6, 5, 4)
+    wanted = torch.stack([part.layers[2](values[0]), part.layers[0](values[1])])
+    torch.testing.assert_close(part.lines(values, torch.tensor([2, 0])), wanted)
+
+
+def test_a_table_of_languages_has_every_row_once_in_the_line_of_its_language() -> None:
+    langs = torch.tensor([4, 1, 4, 4, 0, 1])
+    table = LanguageRows.of(langs, (3, 5))
+    assert table.langs.tolist() == [0, 1, 4]
+    lines = [rows[valid].tolist() for rows, valid in zip(table.rows, table.valid, strict=True)]
+    assert lines == [[4], [1, 5], [0, 2, 3]]
+    assert table.rows.flatten()[table.places].tolist() == [0, 1, 2, 3, 4, 5]
+    assert table.valid.flatten()[table.places].all()
 
 
 def test_each_language_has_its_own_gru() -> None:

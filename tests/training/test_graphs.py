@@ -17,6 +17,7 @@ from lingvis.terms import Origin
 from lingvis.training import batches as batches_module
 from lingvis.training import task as task_module
 from lingvis.training.loop import fit as loop
+from lingvis.training.loop import recorded as recorded_module
 from lingvis.training.loop.log import read_log
 from lingvis.training.loop.optimizer import make_optimizer
 from lingvis.training.loop.recorded import RecordedClock, RecordedSteps, ScheduledValues
@@ -206,6 +207,33 @@ def test_the_longest_sentence_is_part_of_a_shape(rich_dataset: Path, tmp_path: P
         replay = Replay(task)
         assert [float(replay(rows, Clock()).total.detach()) for rows in (short, long)] == expected
     assert len(replay.calls) == 2
+
+
+class Kept:
+    """In place of a recording on a GPU."""
+
+    def replay(self, inputs: Sequence[torch.Tensor]) -> str:
+        return "replayed"
+
+
+def test_the_recording_that_was_used_least_recently_makes_room(
+    rich_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
+    monkeypatch.setattr(recorded_module, "MOST_RECORDINGS", 2)
+    monkeypatch.setattr(RecordedSteps, "_record", lambda self, step, clock: Kept())
+    task, sampler = prepared("vse_infinity_region", rich_dataset, tmp_path)
+    rows = sampler.epoch(0, 0)[0]
+    steps: Any = RecordedSteps(task, adam(task), lambda loss: "plain")  # type: ignore[arg-type,return-value]
+    steps._worthwhile = lambda shape: steps._seen[shape] >= 2
+    # Shapes by their number of sentences: recorded when they come again.
+    calls = "3344 3 55 4 4 5".replace(" ", "")
+    found = [steps(rows[: int(count)], Clock()) for count in calls]
+    assert found == [
+        *("plain", "replayed", "plain", "replayed"),
+        *("replayed", "plain", "replayed"),  # 5 takes the place of 4: 3 was used later
+        *("plain", "replayed", "replayed"),  # 4 comes twice before it is recorded again, in the place of 3
+    ]
 
 
 def text_only_rows(task: RetrievalTask) -> Any:

@@ -29,10 +29,10 @@ class PerLanguageLinear(nn.Module):
 
     def lines(self, values: Tensor, langs: Tensor) -> Tensor:
         """values [L, ..., input_dim], each line in one language, and int64 [L] which -> [L, ..., dim]."""
-        weight = torch.stack([layer.weight for layer in self.layers])[langs]
-        bias = torch.stack([layer.bias for layer in self.layers])[langs]
+        parameters = [layer.parameters() for layer in self.layers]
+        weight, bias = (torch.stack(each)[langs] for each in zip(*parameters, strict=True))
         product = torch.baddbmm(bias.unsqueeze(1), values.flatten(1, -2), weight.mT)
-        return product.unflatten(1, values.shape[1:-1])
+        return product.view(*values.shape[:-1], -1)
 
     def blocks(self, values: Tensor, sizes: Sequence[int]) -> Tensor:
         """values [words, input_dim], of which sizes[n] are of language n, in order -> [words, dim]."""

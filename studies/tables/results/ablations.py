@@ -26,7 +26,20 @@ LIWE = {
 }
 # Models whose terms across languages rise after the plateau.
 RISING = {
+    "MULE, 2 languages": "mule-2-languages",
     "MULE, 10 languages": "mule",
+    "MULE, 10 languages, aligned word vectors": "mule-aligned",
+    "LA, 10 languages": "la",
+    "HEM, 10 languages": "hem",
+    "SMALR, 2 languages": "smalr-2-languages",
+    "SMALR, 7 languages": "smalr-7-languages",
+    "SMALR, 10 languages": "smalr",
+}
+# Rows by what their latent vocabulary was found with: LA, HEM and SMALR share one of ten languages.
+PRETRAINED = {
+    "SMALR, 2 languages": "smalr-2-languages",
+    "SMALR, 7 languages": "smalr-7-languages",
+    "LA, HEM and SMALR, 10 languages": "la",
 }
 LATENT = {
     "LA": "la",
@@ -129,7 +142,7 @@ def plateau_ends(results: Results) -> str:
 def pretraining(results: Results) -> str:
     """Losses, recall and shared tokens of the latent vocabulary of SMALR before training, by run."""
     rows = []
-    for label, name in {"SMALR, 2 languages": "smalr-2-languages", "SMALR, 10 languages": "smalr"}.items():
+    for label, name in PRETRAINED.items():
         runs = [run for run in runs_of(results, name) if run.get("pretraining")]
         rows += [[label, str(run["seed"]), *_pretrained(run["pretraining"])] for run in runs]
     head = ["model", "seed", "loss, first epoch", "loss, last", "blind", "R@10, first", "R@10, best"]

@@ -113,9 +113,10 @@ def _vocabularies(results: Results) -> list[Claim]:
     without = Side("without", _average(results, "la-no-exploration"))
     return [
         compare("SMALR at least equals MULE", sides["smalr"], sides["mule"]),
+        compare("the same, both with aligned word vectors", sides["smalr"], sides["mule-aligned"]),
         compare(
             "the same, both with aligned word vectors and a fixed rise",
-            sides["smalr"],
+            sides["smalr-fixed-rise"],
             sides["mule-fixed-rise"],
         ),
         _a_fifth(results),

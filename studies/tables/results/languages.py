@@ -39,6 +39,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "LA": ("la",),
     "HEM": ("hem",),
     "SMALR": ("smalr",),
+    "SMALR, fixed rise": ("smalr-fixed-rise",),
     "`lingvis_frozen`": ("lingvis_frozen",),
     "`lingvis`": ("lingvis",),
 }

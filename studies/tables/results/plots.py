@@ -23,8 +23,12 @@ from studies.tables.results.sparse import chosen_grid
 
 # Okabe and Ito 2008: distinguishable for colour-blind people; markers differ too.
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#444444"
-MODELS = {"S-LIWE": ("s_liwe", ORANGE, "s"), "MULE": ("mule", BLUE, "o"), "SMALR": ("smalr", GREEN, "^")}
-COUNTS = (1, 2, 4, 6, 8, 10)
+MODELS = {
+    "S-LIWE": ("s_liwe", ORANGE, "s", (1, 2, 4, 6, 8, 10)),
+    "MULE": ("mule", BLUE, "o", (2, 7, 10)),
+    "SMALR": ("smalr", GREEN, "^", (2, 7, 10)),
+}
+COUNTS = (1, 2, 4, 6, 7, 8, 10)
 
 
 def parameters(results: Results, figure: Figure) -> None:
@@ -88,8 +92,8 @@ def languages(results: Results, figure: Figure) -> None:
         right: lambda count: ["en"],
     }
     for axes, measured in panels.items():
-        for label, (name, colour, marker) in MODELS.items():
-            averages = [(count, _average(results, _row(name, count), measured(count))) for count in COUNTS]
+        for label, (name, colour, marker, counts) in MODELS.items():
+            averages = [(count, _average(results, _row(name, count), measured(count))) for count in counts]
             line = [(count, score) for count, score in averages if score is not None]
             if line:
                 axes.plot(*zip(*line, strict=True), color=colour, marker=marker, label=label)
@@ -105,8 +109,6 @@ def _row(name: str, count: int) -> str:
     """The row of a model of `count` languages."""
     if name == "s_liwe" and count in (1, 2, 10):
         return f"s_liwe-{count}"
-    if name == "mule" and count == 10:
-        return "mule-fixed-rise"  # of the same form as the one with two languages
     return name if count == 10 else f"{name}-{count}-languages"
 
 
