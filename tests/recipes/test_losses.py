@@ -2,7 +2,7 @@
 
 Those of lingvis_sparse and vse_infinity_region were measured again when fillers were left out of batch norms, those of
 embn, par_embn, mule, la, hem and smalr when their terms got the weights of MULE's program: the third is after the
-plateau, with full weights.
+plateau, with full weights; those of a3vse when its form was chosen.
 """
 
 from __future__ import annotations

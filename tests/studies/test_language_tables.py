@@ -225,18 +225,16 @@ def test_pretraining_shows_the_first_and_the_best_recall(tmp_path: Path) -> None
     record = {"name": "la/1", "row": "la", "seed": 1, "pretraining": log}
     append(tmp_path / "languages" / RUNS, record)
     line = ablations.pretraining(Results(tmp_path)).splitlines()[-1]
-    cells = "LA, HEM and SMALR, 10 languages | 1 | 0.200 | 0.120 | 0.100 | 30.0 | 45.0 | 1,234 of 40,000 | 25 %"
+    cells = (
+        "LA, HEM and SMALR, 10 languages | 1 | 0.200 | 0.120 | 0.100 | 30.0 | 45.0 | 1,234 of 40,000 | 25 %"
+    )
     assert line == f"| {cells} |"
 
 
 def test_every_row_of_the_tables_is_trained() -> None:
     read = {name for names in languages.ROWS.values() for name in names}
     read |= {*ablations.LIWE.values(), *ablations.LAMBDAS.values(), "la-no-exploration"}
-    read |= {
-        plots._row(name, count)
-        for name, _, _, counts in plots.MODELS.values()
-        for count in counts
-    }
+    read |= {plots._row(name, count) for name, _, _, counts in plots.MODELS.values() for count in counts}
     assert read - {*ELSEWHERE, *EARLIER_ROWS} <= set(TRAINED)
 
 

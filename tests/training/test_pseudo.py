@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from lingvis.training.sources.collect import collect_sentences
 from lingvis.training.task import RetrievalTask
 from lingvis.training.validate import load_recipe
 from lingvis.types import Clock
+from studies.sparse.forms import FIRST_FORM
 
 from .origins import NO_PSEUDO, described, of, pseudo
 
@@ -117,23 +119,26 @@ def test_adversaries_judge_short_embeddings_of_a_model_to_start_from(
 
 
 def hinges(scores: torch.Tensor, positives: torch.Tensor, right: torch.Tensor, margin: float) -> float:
-    """Equation 2 by loops: pictures and sentences as queries, the hardest negative, the mean over pairs.
+    """Equation 2 by loops: pictures and sentences as queries, the hardest negative, the sum over pairs.
 
     right: the pairs that are no negatives.
     """
-    total, pairs = 0.0, 0
+    total = 0.0
     for i, t in positives.nonzero().tolist():
         row = [float(scores[i, o]) for o in range(scores.shape[1]) if not right[i, o]]
         column = [float(scores[o, t]) for o in range(scores.shape[0]) if not right[o, t]]
         total += sum(max(0.0, margin - float(scores[i, t]) + max(each)) for each in (row, column) if each)
-        pairs += 1
-    return total / pairs
+    return total
 
 
-def test_the_loss_is_equation_9(rich_dataset: Path, tmp_path: Path) -> None:
-    task, rows = made(rich_dataset, tmp_path, "training.precision=float32")
+@pytest.mark.parametrize(("form", "mean", "weight"), [((), False, 1.0), (FIRST_FORM, True, 0.03)])
+def test_the_loss_is_equation_9(
+    form: Sequence[str], mean: bool, weight: float, rich_dataset: Path, tmp_path: Path
+) -> None:
+    """With the mean over pairs, as in the paper, or their sum."""
+    task, rows = made(rich_dataset, tmp_path, "training.precision=float32", *form)
     sentences = collect_sentences(load_recipe("a3vse", SMALL), Dataset.open(rich_dataset), ["en"])
-    clock = Clock(step=5)
+    clock = Clock(step=5, epoch=1)  # all negatives count in the first epoch
     with torch.no_grad():
         found = task.loss(rows, clock)
         people = [row for row in rows if sentences.origin[row] == Origin.HUMAN]
@@ -156,10 +161,9 @@ def test_the_loss_is_equation_9(rich_dataset: Path, tmp_path: Path) -> None:
                 [positives[m][n] or (name == "detectors" and said[n] in own[image]) for n in range(len(some))]
                 for m, image in enumerate(images)
             ]
-            total += share * hinges(
-                image_emb @ text_emb.T, torch.tensor(positives), torch.tensor(right), margin
-            )
-        total += 0.03 * float(task.terms["domains"](step))
+            value = hinges(image_emb @ text_emb.T, torch.tensor(positives), torch.tensor(right), margin)
+            total += share * (value / np.sum(positives) if mean else value)
+        total += weight * float(task.terms["domains"](step))
     assert float(found.total) == pytest.approx(total, rel=1e-4)
 
 
