@@ -10,6 +10,9 @@ from torch import Tensor
 
 # The languages of the rows of a batch, known on the host: (language number, number of consecutive rows) in order.
 Runs = tuple[tuple[int, int], ...]
+# What the host knows of the lengths of the rows of a batch, (end, count) in order: from the end before, or 0, to `end`, at
+# most `count` rows have a token. The last end is the length of the batch. Empty if it is not known.
+Stages = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +21,14 @@ class Tokens:
 
     values: [batch, length, dim]; mask: bool [batch, length], true where a vector is valid.
     Every row has at least one valid vector; valid vectors need not come first.
-    runs: for sentences, the languages of the rows, for parts that have one layer per language.
+    runs: for sentences, the languages of the rows, for parts that have one layer per language. stages: of sentences.
     fillers: bool [batch], true for rows that only fill up a batch to a round number; None if there are none.
     """
 
     values: Tensor
     mask: Tensor
     runs: Runs = ()
+    stages: Stages = ()
     fillers: Tensor | None = None
 
     @property
@@ -86,15 +90,20 @@ class TextBatch:
     """Tokenised sentences.
 
     ids: int64 [batch, length], padded at the end; mask: bool [batch, length].
-    runs: the languages of the rows. words: the spelling of the words, from tokenizers that spell. languages: the same as
-    runs on the device, for words with one layer per language; None if these take the runs.
+    runs: the languages of the rows. stages: of their lengths. words: the spelling of the words, from tokenizers that spell.
+    languages: the same as runs on the device, for words with one layer per language; None if these take the runs.
     """
 
     ids: Tensor
     mask: Tensor
     runs: Runs = ()
+    stages: Stages = ()
     words: SpelledWords | None = None
     languages: LanguageRows | None = None
+
+    def tokens(self, values: Tensor, mask: Tensor | None = None) -> Tokens:
+        """The vectors of its tokens, [batch, length, dim]; mask: of valid ones, the batch's own by default."""
+        return Tokens(values, self.mask if mask is None else mask, self.runs, self.stages)
 
 
 @dataclass(frozen=True, slots=True)

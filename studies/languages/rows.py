@@ -45,12 +45,7 @@ def _slower(share: float) -> tuple[str, ...]:
 
 
 # With earlier forms of the recipes, which no command trains any more.
-EARLIER_ROWS = (
-    "mule-fixed-rise",
-    "mule-2-languages-fixed-rise",
-    "smalr-fixed-rise",
-    "smalr-2-languages-fixed-rise",
-)
+EARLIER_ROWS = ("mule-fixed-rise", "smalr-fixed-rise")
 LEARN_TRANSLATED = "data.translated=true"
 SEEDS = (0, 1, 2)  # of rows that decide a claim
 LIWE_PASSES = 10  # over the pictures in an epoch of recipe s_liwe

@@ -116,6 +116,8 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "distilled-text": transfer.distilled_text,
     "sparse": sparse.sparse,
     "sparse-first": sparse.sparse_first,
+    "common-space": ablations.common_space,
+    "plateau-recall": ablations.plateau_recall,
     "sparse-trials": sparse.sparse_trials,
     "sparse-vocabulary": sparse.sparse_vocabulary,
     "sparse-gap": sparse.sparse_gap,

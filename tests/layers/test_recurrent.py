@@ -11,7 +11,7 @@ from lingvis.errors import UserError
 from lingvis.layers import recurrent
 from lingvis.layers.recurrent import MaskedGRU, reversal
 from lingvis.text.encoders import GRU
-from lingvis.types import Tokens
+from lingvis.types import Stages, Tokens
 
 LENGTHS = [5, 1, 7, 3]
 
@@ -24,6 +24,13 @@ def batch(*, padding: int, dim: int = 6) -> tuple[Tensor, Tensor]:
     values = torch.cat([valid, noise], dim=1)
     mask = torch.arange(values.shape[1]) < torch.tensor(LENGTHS).unsqueeze(1)
     return values, mask
+
+
+def stages(*ends: int) -> Stages:
+    """The number of sequences that have a position at all, for each end."""
+    begins = (0, *ends[:-1])
+    counts = [sum(length > begin for length in LENGTHS) for begin in begins]
+    return tuple(zip(ends, counts, strict=True))
 
 
 def packed_twin(layer: MaskedGRU, *, bidirectional: bool) -> nn.GRU:
@@ -46,7 +53,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("padding", [0, 4])
-def test_equals_packed_gru(bidirectional: bool, padding: int) -> None:
+@pytest.mark.parametrize("ends", [(), (3, 6), (1, 2, 3)])
+def test_equals_packed_gru(bidirectional: bool, padding: int, ends: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     layer = MaskedGRU(input_dim=6, hidden=4, bidirectional=bidirectional).double()
     twin = packed_twin(layer, bidirectional=bidirectional)
@@ -54,7 +62,7 @@ def test_equals_packed_gru(bidirectional: bool, padding: int) -> None:
     values.requires_grad_()
     weight = torch.randn(len(LENGTHS), values.shape[1], 4, dtype=torch.float64)
 
-    ours = layer(values, mask)
+    ours = layer(values, mask, stages(*ends, values.shape[1]) if ends else ())
     packed = pack_padded_sequence(values, torch.tensor(LENGTHS), batch_first=True, enforce_sorted=False)
     theirs, _ = pad_packed_sequence(twin(packed)[0], batch_first=True, total_length=values.shape[1])
     if bidirectional:
@@ -67,6 +75,21 @@ def test_equals_packed_gru(bidirectional: bool, padding: int) -> None:
     assert len(our_grads) == len(their_grads) == (9 if bidirectional else 5)
     for our_grad, their_grad in zip(our_grads, their_grads, strict=True):
         torch.testing.assert_close(our_grad, their_grad)
+
+
+def test_stages_leave_out_the_positions_of_short_sequences() -> None:
+    layer = MaskedGRU(input_dim=6, hidden=4, bidirectional=True).double()
+    values, mask = batch(padding=4)
+    computed = {"ahead": 0, "back": 0}
+    for name in computed:
+
+        def count(module: nn.Module, given: tuple[Tensor, ...], name: str = name) -> None:
+            computed[name] += given[0].shape[0] * given[0].shape[1]
+
+        getattr(layer, name).register_forward_pre_hook(count)
+    with torch.no_grad():  # as on a GPU
+        layer(values, mask, ((3, 4), (6, 2), (11, 1)))
+    assert computed == {"ahead": 4 * 3 + 2 * 3 + 1 * 5, "back": 4 * 3 + 2 * 3 + 1 * 5}
 
 
 @pytest.mark.usefixtures("way")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from lingvis.text import bank as bank_module
 from lingvis.text.bank import TokenBank
 from lingvis.text.tokenizers.base import END, PAD, START, Tokenizer
 from lingvis.text.tokenizers.characters import CharacterTokenizer
@@ -115,3 +116,20 @@ def test_a_batch_of_spelled_words_can_be_read_back() -> None:
     assert spelled == [["", "ein", "hund", ""], ["", "a", "dog", ""]]
     assert batch.ids[:, 0].tolist() == [START, START]
     assert batch.ids[:, -1].tolist() == [END, END]
+
+
+def test_stages_bound_the_lengths_of_a_large_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bank_module, "STAGE_ENDS", (3, 5))
+    texts = [" ".join("a" * length) for length in [1] * 20 + [2] * 7 + [3] * 4 + [9]]
+    tokenizer = WordTokenizer(min_count=1)
+    tokenizer.fit(texts, ["en"] * 32)
+    bank = TokenBank(
+        tokenizer=tokenizer, texts=texts, langs=["en"] * 32, languages=["en"], device=torch.device("cpu")
+    )
+    rows = np.random.default_rng(0).permutation(32)
+    assert bank.stages(rows, 12) == ()  # a small batch
+    monkeypatch.setattr(bank_module, "LARGE", 16)
+    # With the tokens at both ends 12 sentences are longer than 3, and one is longer than 5; up to a multiple of 4.
+    assert bank.stages(rows, 12) == ((3, 32), (5, 12), (12, 4))
+    assert bank.stages(rows[bank.rows.lengths[rows] <= 5], 5) == ((3, 31), (5, 12))
+    assert bank.stages(np.flatnonzero(bank.rows.lengths == 3), 4) == ((3, 20), (4, 1))

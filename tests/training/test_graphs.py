@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from lingvis.layers import recurrent, valid
 from lingvis.terms import Origin
+from lingvis.text import bank as bank_module
 from lingvis.training import batches as batches_module
 from lingvis.training import task as task_module
 from lingvis.training.loop import fit as loop
@@ -145,6 +146,21 @@ def test_a_shape_names_everything_that_a_recording_depends_on(
     assert replay.calls.total() == 25
     assert max(replay.calls.values()) > 1  # shapes come again
     assert len(set(expected)) == 25
+
+
+@pytest.mark.parametrize("recipe", ["lingvis_frozen", "mule", "smalr"])
+def test_stages_of_a_large_batch_change_no_loss(
+    recipe: str, rich_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bank_module, "STAGE_ENDS", (3, 5))
+    whole, sampler = prepared(recipe, rich_dataset, tmp_path / "whole")
+    expected = seeded_losses(whole, sampler, 3)
+    monkeypatch.setattr(bank_module, "LARGE", 8)
+    staged, sampler = prepared(recipe, rich_dataset, tmp_path / "staged")
+    batch = staged._batches.cut(sampler.epoch(0, 0)[0])
+    assert len(batch.stages) > 1
+    assert batch.stages[-1][1] < len(batch.rows)
+    assert seeded_losses(staged, sampler, 3) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,10 @@ class PerLanguageLinear(nn.Module):
         return by_language(self.layers, runs, values)
 
     def lines(self, values: Tensor, langs: Tensor) -> Tensor:
-        """values [L, ..., input_dim], each line in one language, and int64 [L] which -> [L, ..., dim]."""
+        """values [L, ..., input_dim], each line in one language, and int64 [L] which -> [L, ..., dim].
+
+        Layers of other languages get a gradient of zero, where `forward` gives them none.
+        """
         parameters = [layer.parameters() for layer in self.layers]
         weight, bias = (torch.stack(each)[langs] for each in zip(*parameters, strict=True))
         product = torch.baddbmm(bias.unsqueeze(1), values.flatten(1, -2), weight.mT)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lingvis.errors import UserError
 from lingvis.layers.packed import Packing, packed_gru
 from lingvis.layers.tracing import is_recorded
 from lingvis.layers.valid import leaves_out
+from lingvis.types import Stages
 
 
 class MaskedGRU(nn.Module):
@@ -20,7 +22,8 @@ class MaskedGRU(nn.Module):
     are averaged (as in VSE-infinity), or concatenated with half the units each; padded outputs are zero. The result
     equals that of a packed `nn.GRU`, but packing copies the lengths to the host. Here the second direction is a
     plain GRU over each sequence reversed within its length: padding stays at the end, where it cannot affect
-    earlier states. In training on a CPU nothing is copied, and padding is left out.
+    earlier states. What stages leave out is not computed. In training on a CPU nothing is copied, and all padding is left
+    out.
     """
 
     def __init__(
@@ -36,9 +39,12 @@ class MaskedGRU(nn.Module):
         self.ahead = nn.GRU(input_dim, units, batch_first=True)
         self.back = nn.GRU(input_dim, units, batch_first=True) if bidirectional else None
 
-    def forward(self, values: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, values: Tensor, mask: Tensor, stages: Stages = ()) -> Tensor:
         """[batch, length, input_dim] -> [batch, length, hidden]."""
-        directions = (self._packed if leaves_out(values) else self._padded)(values, mask)
+        if leaves_out(values):
+            directions = self._packed(values, mask)
+        else:
+            directions = self._staged(values, mask, stages) if stages else self._padded(values, mask)
         if len(directions) == 1:
             return directions[0]
         return torch.cat(directions, dim=-1) if self.concatenate else (directions[0] + directions[1]) / 2
@@ -51,13 +57,38 @@ class MaskedGRU(nn.Module):
             packed_gru(layer, values, rows, packing.counts) for layer, rows in directions if layer is not None
         ]
 
-    def _padded(self, values: Tensor, mask: Tensor) -> list[Tensor]:
-        """The states of each direction, computed at all positions."""
-        directions = [self.ahead(values)[0]]
+    def _staged(self, values: Tensor, mask: Tensor, stages: Stages) -> list[Tensor]:
+        """The states of each direction, computed in stages: the longest sequences come first, later stages have fewer."""
+        order = mask.sum(dim=1).argsort(descending=True, stable=True)
+        places = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
+        directions = self._padded(values.index_select(0, order), mask[order], stages)
+        return [states.index_select(0, places) for states in directions]
+
+    def _padded(self, values: Tensor, mask: Tensor, stages: Stages = ()) -> list[Tensor]:
+        """The states of each direction, computed at all positions, or at those of the stages."""
+        directions = [_run(self.ahead, values, stages)]
         if self.back is not None:
             rows = reversal(mask)
-            directions.append(reverse(self.back(reverse(values, rows))[0], rows))
+            directions.append(reverse(_run(self.back, reverse(values, rows), stages), rows))
         return [states.masked_fill(~mask.unsqueeze(-1), 0.0) for states in directions]
+
+
+def _run(layer: nn.GRU, values: Tensor, stages: Stages) -> Tensor:
+    """The states of all steps, [batch, length, hidden]; zeros where a stage leaves rows out."""
+    states: Tensor
+    if not stages:
+        states = layer(values)[0]
+        return states
+    pieces, begin, last = [], 0, None
+    for end, count in stages:
+        if last is not None:
+            last = (
+                last[:, :count].to(values.dtype).contiguous()
+            )  # in mixed precision states have another type
+        states, last = layer(values[:count, begin:end], last)
+        pieces.append(F.pad(states, (0, 0, 0, 0, 0, len(values) - count)))
+        begin = end
+    return torch.cat(pieces, dim=1)
 
 
 def reversal(mask: Tensor) -> Tensor:

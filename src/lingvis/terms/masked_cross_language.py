@@ -76,7 +76,7 @@ class MaskedCrossLanguage(Term):
     def _levels(self, views: Views, rows: Tensor) -> tuple[Tensor, ...]:
         """The four representations of the sentences in rows [G, N]: [G, N, word dim] twice, then [G, N, dim] twice.
 
-        About half of the sentences: the LSTM reads no others.
+        The LSTM reads these alone, about half of the sentences.
         """
         flat = rows.flatten()
         states = self.recurrent(views.words.values[flat].float())[0]

@@ -11,7 +11,13 @@ from torch import Tensor
 from lingvis.arrays import Ints
 from lingvis.layers.ragged import RaggedIndex, starts_of
 from lingvis.text.tokenizers.base import Tokenizer
-from lingvis.types import Runs, SpelledWords, TextBatch
+from lingvis.types import Runs, SpelledWords, Stages, TextBatch
+
+# In a batch of many sentences most are short, and a few long ones would fill it with padding. A small batch gains nothing:
+# its steps take as long for a few rows.
+LARGE = 512
+STAGE_ENDS = (12, 20)
+COUNT_SHARE = 8  # counts of a stage are rounded up to an eighth of the batch
 
 
 class TokenBank:
@@ -63,11 +69,28 @@ class TokenBank:
         within = np.arange(lengths.sum()) - np.repeat(starts_of(lengths), lengths)
         return self._words.distinct(np.repeat(self._starts[rows], lengths) + within, multiple)
 
-    def gather(self, rows: Tensor, length: int, *, runs: Runs, words: Tensor) -> TextBatch:
-        """Sentences by number, int64 [B] on the device, padded to `length`; runs and words: from the methods above."""
+    def stages(self, rows: Ints, length: int) -> Stages:
+        """What is known of the lengths of sentences by number, padded to `length`; nothing of a small batch.
+
+        Counts are rounded up, so that few numbers occur.
+        """
+        if len(rows) < LARGE:
+            return ()
+        multiple = -(-len(rows) // COUNT_SHARE)
+        lengths, ends = self.rows.lengths[rows], [end for end in STAGE_ENDS if end < length]
+        longer = [int((lengths > end).sum()) for end in ends]
+        counts = [min(len(rows), -(-count // multiple) * multiple) for count in longer]
+        stages = zip([*ends, length], [len(rows), *counts], strict=True)
+        return tuple((end, max(1, count)) for end, count in stages)
+
+    def gather(
+        self, rows: Tensor, length: int, *, runs: Runs, words: Tensor, stages: Stages = ()
+    ) -> TextBatch:
+        """Sentences by number, int64 [B] on the device, padded to `length`; the others: from the methods above."""
         places, mask = self.rows.gather(rows, length)
         ids = self._flat[places].masked_fill(~mask, self._pad)
-        return TextBatch(ids, mask, runs, self._words.spelled(words) if self._words is not None else None)
+        spelled = self._words.spelled(words) if self._words is not None else None
+        return TextBatch(ids, mask, runs, stages, spelled)
 
     def batch(self, rows: Ints) -> TextBatch:
         """Sentences by number, padded to the longest."""

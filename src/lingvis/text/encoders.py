@@ -74,7 +74,7 @@ class GRU(TextEncoder):
         )
 
     def forward(self, tokens: Tokens) -> Tokens:
-        return replace(tokens, values=self.gru(self.dropout(tokens.values), tokens.mask))
+        return replace(tokens, values=self.gru(self.dropout(tokens.values), tokens.mask, tokens.stages))
 
 
 @TEXT_ENCODERS.register("lstm", "LSTM of one direction (A3VSE)")

@@ -19,7 +19,7 @@ from lingvis.training.pixels import AugmentedPixels
 from lingvis.training.sampling import SentenceTable
 from lingvis.training.sources import Sentences
 from lingvis.training.text_teachers import SentenceTargets
-from lingvis.types import Runs
+from lingvis.types import Runs, Stages
 
 # Sizes are rounded up to these multiples, so that batches have few different shapes.
 IMAGE_MULTIPLE = 16  # pictures
@@ -74,13 +74,14 @@ class BatchTensors:
 class Batch:
     """The sentences and pictures of a step.
 
-    rows: the sentences by number; columns, runs (see TextBatch): facts about them; all on the host. length: of the
-    longest sentence, and size: of the largest picture, both rounded up.
+    rows: the sentences by number; columns, runs and stages (see TextBatch): facts about them; all on the host. length: of
+    the longest sentence, and size: of the largest picture, both rounded up.
     """
 
     rows: Ints
     columns: Columns
     runs: Runs
+    stages: Stages
     length: int
     size: int
     tensors: BatchTensors
@@ -98,6 +99,7 @@ class Batch:
         return (
             tuple(each.shape for each in self.tensors.flat()),
             self.length,
+            self.stages,
             self.size,
             self.columns.language_counts(),
             self.columns.authored_runs(),
@@ -162,11 +164,13 @@ class Batches:
             class_positives=class_positives,
             class_named=class_named,
         )
+        length = captions.rows.longest(rows, multiple=LENGTH_MULTIPLE)
         return Batch(
             rows=rows,
             columns=columns,
             runs=captions.runs(rows),
-            length=captions.rows.longest(rows, multiple=LENGTH_MULTIPLE),
+            stages=captions.stages(rows, length),
+            length=length,
             size=self.pictures.rows.longest(images, multiple=SIZE_MULTIPLE) if len(images) else 0,
             tensors=tensors,
         )
@@ -185,7 +189,14 @@ class Batches:
             classes=batch.tensors.classes[classes],
             words=self._words(own) if words else batch.tensors.words,
         )
-        return replace(batch, rows=own, runs=self.captions.runs(own), tensors=tensors)
+        captions = self.captions
+        return replace(
+            batch,
+            rows=own,
+            runs=captions.runs(own),
+            stages=captions.stages(own, batch.length),
+            tensors=tensors,
+        )
 
     def _words(self, rows: Ints) -> Tensor:
         return self._to_device(self.captions.words(rows, multiple=WORD_MULTIPLE))

@@ -160,7 +160,7 @@ class RetrievalTask(Task):
         with self._autocast():
             image_emb, class_emb, class_scores = self._encode_images(batch)
             texts = self._batches.captions.gather(
-                tensors.rows, batch.length, runs=batch.runs, words=tensors.words
+                tensors.rows, batch.length, runs=batch.runs, words=tensors.words, stages=batch.stages
             )
             texts = self.model.text.augment(replace(texts, languages=self._languages(batch)))
             text_emb, states = self.model.encode_with_states(texts)

@@ -35,6 +35,8 @@ RISING = {
     "SMALR, 7 languages": "smalr-7-languages",
     "SMALR, 10 languages": "smalr",
 }
+LATE = {"SMALR": "smalr", "SMALR, stopped as collapsed": "stopped-smalr", "HEM": "hem"}
+LATE_EPOCHS = (1, 3, 5, 7, 9, 11, 13, 15, 18, 24)
 # Rows by what their latent vocabulary was found with: LA, HEM and SMALR share one of ten languages.
 PRETRAINED = {
     "SMALR, 2 languages": "smalr-2-languages",
@@ -137,6 +139,28 @@ def plateau_ends(results: Results) -> str:
             rows.append([label, ends, best, str(len(runs[0]["validation"]))])
     head = ["model", "epochs on the plateau, by seed", "best epoch, by seed", "epochs"]
     return table(head, rows) if rows else f"{MISSING.capitalize()}."
+
+
+def common_space(results: Results) -> str:
+    """How well the word vectors of each language were rotated into the space of English."""
+    record = results.get("alignment", "common-space")
+    languages = record["languages"]
+    rows = [
+        ["pairs of words", *(f"{each['pairs']:,}" for each in languages.values())],
+        ["held-out translations that are found, %", *(f"{each['right']:.1f}" for each in languages.values())],
+    ]
+    return table(["rotated into the space of English", *languages], rows)
+
+
+def plateau_recall(results: Results) -> str:
+    """mR on val of runs that leave the plateau late, by epoch."""
+    rows = []
+    for label, name in LATE.items():
+        for run in runs_of(results, name):
+            scores = {epoch: score for epoch, score, _ in run["validation"]}
+            cells = [f"{scores[epoch]:.1f}" if epoch in scores else "" for epoch in LATE_EPOCHS]
+            rows.append([label, str(run["seed"]), *cells])
+    return table(["mR on val after epoch", "seed", *map(str, LATE_EPOCHS)], rows)
 
 
 def pretraining(results: Results) -> str:

@@ -49,7 +49,7 @@ SHORT = (
     "EmbN, one model per language",
     "S-LIWE, 10 languages",
     "MULE",
-    "SMALR",
+    "SMALR, fixed rise",
     "`lingvis_frozen`",
     "`lingvis`",
 )

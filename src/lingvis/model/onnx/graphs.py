@@ -67,7 +67,7 @@ class _NumberedWords(WordPart):
     def forward(self, batch: TextBatch) -> Tokens:
         assert batch.words is not None
         vectors = self.words.compose(batch.words)
-        return Tokens(F.embedding(batch.ids, vectors), batch.mask, batch.runs)
+        return batch.tokens(F.embedding(batch.ids, vectors))
 
 
 class _SummedRows(nn.Module):

@@ -24,4 +24,4 @@ class WordEmbedding(WordPart):
         self.table.weight.data[vocabulary.pad].zero_()
 
     def forward(self, batch: TextBatch) -> Tokens:
-        return Tokens(self.table(batch.ids), batch.mask, batch.runs)
+        return batch.tokens(self.table(batch.ids))

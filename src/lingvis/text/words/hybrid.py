@@ -114,7 +114,7 @@ class HybridWords(WordPart):
         return None if self.space.project is None else self.space.vectors
 
     def forward(self, batch: TextBatch) -> Tokens:
-        return Tokens(self.space(self.row_of[batch.ids], batch.runs, batch.languages), batch.mask, batch.runs)
+        return batch.tokens(self.space(self.row_of[batch.ids], batch.runs, batch.languages))
 
 
 def _own_ids(vocabulary: Vocabulary, own: int) -> Tensor:

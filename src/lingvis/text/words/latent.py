@@ -79,7 +79,7 @@ class LatentAttention(nn.Module):
         best = self._best(ids, self.among if self.training else 1)
         values = self._choose(ids, best) if self.training else F.embedding(best[:, 0], self.tokens)
         mask = batch.mask & (batch.ids >= self.special)
-        return Tokens(F.embedding(places, values), mask, batch.runs)
+        return batch.tokens(F.embedding(places, values), mask)
 
     @torch.no_grad()
     def start_tokens(self) -> None:

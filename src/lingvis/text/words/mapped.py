@@ -89,7 +89,7 @@ class MappedWords(WordPart):
         special = F.embedding(batch.ids.clamp(max=count - 1), self.special)
         words = self._mapped(F.embedding((batch.ids - count).clamp(min=0), self.vectors))
         chosen = torch.where((batch.ids < count).unsqueeze(-1), special, words)
-        return Tokens(chosen, batch.mask, batch.runs)
+        return batch.tokens(chosen)
 
     def table(self) -> Floats:
         """The vectors of `words` after the map, [words, vector_dim]: the input space of the encoder."""

@@ -44,7 +44,7 @@ class SpelledWordPart(WordPart):
             raise ValueError("the batch has no spelled words; make it with a tokenizer that spells")
         recall = not self.training and not torch.is_grad_enabled()
         vectors = self._recall(words) if recall else self.compose(words)
-        return Tokens(F.embedding(torch.searchsorted(words.ids, batch.ids), vectors), batch.mask, batch.runs)
+        return batch.tokens(F.embedding(torch.searchsorted(words.ids, batch.ids), vectors))
 
     def train(self, mode: bool = True) -> SpelledWordPart:
         """Switch the mode; training mode drops the kept vectors, since weights are about to change."""

@@ -41,4 +41,4 @@ class TransformerWords(WordPart):
 
     def forward(self, batch: TextBatch) -> Tokens:
         hidden = self.transformer(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
-        return Tokens(hidden, batch.mask, batch.runs)
+        return batch.tokens(hidden)

@@ -67,4 +67,4 @@ class UniversalWords(WordPart):
 
     def forward(self, batch: TextBatch) -> Tokens:
         # Ids are row numbers: special tokens come first, then the blocks.
-        return Tokens(self.space(batch.ids, batch.runs, batch.languages), batch.mask, batch.runs)
+        return batch.tokens(self.space(batch.ids, batch.runs, batch.languages))
