@@ -50,7 +50,7 @@ RECIPES = {
     # Batch norms of sentences, and a classifier of pictures.
     "dpc": [*OWN["dpc"], "image.encoder.dropout=0"],
     # Pseudo captions and judges.
-    "a3vse": OWN["a3vse"],
+    "a3vse": [*OWN["a3vse"], "text.encoder.dropout=0"],
     # Sets of vectors that attend to one another.
     "scan_t2i": WORDS,
 }
