@@ -196,6 +196,12 @@ EXEMPTIONS = (
         (ALWAYS,),
         "CUDA libraries of the default torch for Linux; the CPU wheels of torch need none of them",
     ),
+    Exemption(
+        "cuda-toolkit",
+        "not stated",
+        (ALWAYS,),
+        "names the CUDA libraries that the default torch for Linux needs, and holds no library itself",
+    ),
 )
 # Not installed with `dev`, so that nothing can be read: their licences as published.
 ABSENT = {"timm": "Apache-2.0", "open-clip-torch": "MIT"}

@@ -26,8 +26,17 @@ from lingvis.training.run import train
 
 from ..collection.conftest import make_model
 
+# Beside that of torch alone, which is larger with CUDA libraries.
 MEMORY = 4 << 30
-LOAD = "import sys, lingvis; lingvis.load(sys.argv[1], device='cpu')"
+LOAD = f"""
+import resource, sys
+from pathlib import Path
+import torch, lingvis
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + {MEMORY}
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+lingvis.load(sys.argv[1], device="cpu")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +65,6 @@ def load_apart(run: Path, **variables: str) -> str:
         timeout=120,
         stdin=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **variables},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 

@@ -70,7 +70,7 @@ class TokenBank:
         return self._words.distinct(np.repeat(self._starts[rows], lengths) + within, multiple)
 
     def stages(self, rows: Ints, length: int) -> Stages:
-        """What is known of the lengths of sentences by number, padded to `length`; nothing of a small batch.
+        """Bounds of the lengths of sentences by number, padded to `length`; empty for a small batch.
 
         Counts are rounded up, so that few numbers occur.
         """
