@@ -21,6 +21,7 @@ from studies import grid
 from studies.__main__ import main
 from studies.recipe_values import values_of
 from studies.records import RUNS, Record, append, read
+from studies.tables.papers import _translator
 from studies.tables.results.records import Results
 from studies.tables.results.transfer import transfer
 from studies.transfer.methods import METHODS
@@ -239,3 +240,37 @@ def test_the_table_and_rows_are_means_and_numbers_of_the_records(tmp_path: Path)
     )
     draw_curve(records, tmp_path / "curve.png")
     assert (tmp_path / "curve.png").stat().st_size > 10_000
+
+
+def test_the_control_is_compared_on_its_own_pairs_and_whole_seeds(tmp_path: Path) -> None:
+    """The image side was measured for one of two pairs, and for a seed without the others."""
+    scores = {
+        ("de", "fr"): {"fs": 5.0, "t1": 10.0, "t2-procrustes": 20.0, "fs-image": 12.0},
+        ("en", "ar"): {"fs": 7.0, "t1": 12.0, "t2-procrustes": 40.0},
+    }
+    for (source, target), methods in scores.items():
+        for method, score in methods.items():
+            for seed in (0, 1):
+                given = {
+                    "method": method,
+                    "source": source,
+                    "target": target,
+                    "seed": seed,
+                    "learnt_from": 300,
+                }
+                name = f"{source}-{target}/{method}-300-{seed}"
+                append(tmp_path / "transfer" / RUNS, {"name": name, **given, "result": {"mR": score + seed}})
+    lines = {claim.text.split(" (")[0]: claim for claim in _translator(Results(tmp_path))}
+    control = lines["It is not the image side alone"]
+    assert "mean of 1 pairs" in control.text
+    assert control.numbers.startswith(
+        "T2 20.5 ± 0.7, FS with the image side 12.5 ± 0.7: +8.0 (seeds: 2 and 2)"
+    )
+    others = lines["An aligned start helps further"]
+    assert "mean of 2 pairs" in others.text
+    assert others.numbers.startswith("T2 30.5 ± 0.7, T1 11.5 ± 0.7: +19.0")
+    # A seed that lacks a pair does not count.
+    given = {"method": "fs", "source": "de", "target": "fr", "seed": 2, "learnt_from": 300}
+    append(tmp_path / "transfer" / RUNS, {"name": "de-fr/fs-300-2", **given, "result": {"mR": 90.0}})
+    first = _translator(Results(tmp_path))[0]
+    assert "FS 6.5 ± 0.7" in first.numbers
