@@ -163,6 +163,15 @@ def test_stages_of_a_large_batch_change_no_loss(
     assert seeded_losses(staged, sampler, 3) == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_batch_in_chunks_finds_the_layers_of_its_languages(rich_dataset: Path, tmp_path: Path) -> None:
+    """A chunk has rows of its own: on a GPU, too, its words go by their runs."""
+    plain = ['image.encoder={ name = "linear", dim = 16 }']
+    whole, sampler = prepared("mule", rich_dataset, tmp_path / "whole", *plain)
+    chunked, _ = prepared("mule", rich_dataset, tmp_path / "chunked", *plain, "training.chunk=5")
+    found = seeded_losses(chunked, sampler, 3)
+    assert found == pytest.approx(seeded_losses(whole, sampler, 3), rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("recipe", "more", "shapes"),
     [
