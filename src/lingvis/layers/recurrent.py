@@ -82,9 +82,8 @@ def _run(layer: nn.GRU, values: Tensor, stages: Stages) -> Tensor:
     pieces, begin, last = [], 0, None
     for end, count in stages:
         if last is not None:
-            last = (
-                last[:, :count].to(values.dtype).contiguous()
-            )  # in mixed precision states have another type
+            # In mixed precision states have another type than words.
+            last = last[:, :count].to(values.dtype).contiguous()
         states, last = layer(values[:count, begin:end], last)
         pieces.append(F.pad(states, (0, 0, 0, 0, 0, len(values) - count)))
         begin = end

@@ -92,7 +92,9 @@ class RetrievalTask(Task):
     def recordable(self, rows: Ints, clock: Clock) -> RecordableLoss:
         """The loss of a batch as a function of tensors on the device."""
         batch = self._batches.cut(rows)
-        phases = tuple((weight.at(clock) > 0, term.phase(clock)) for weight, term in self._weighted.values())
+        phases = tuple(
+            (bool(weight.at(clock)), term.phase(clock)) for weight, term in self._weighted.values()
+        )
         return RecordableLoss(
             shape=(batch.shape(runs=self._layers_apart, groups=self._rereads), phases),
             inputs=batch.tensors.flat(),

@@ -97,10 +97,11 @@ class RecordedSteps:
             if not self._worthwhile(shape):
                 self._optimizer.zero_grad(set_to_none=True)
                 return self._descend(step.loss(step.inputs, self._clock(clock)))
-            while len(self._recordings) >= MOST_RECORDINGS:
+            self._recordings[shape] = self._record(step, clock)
+            if len(self._recordings) > MOST_RECORDINGS:
+                # To record waits for the device: the oldest recording is not being replayed any more.
                 oldest = next(iter(self._recordings))
                 del self._recordings[oldest], self._seen[oldest]
-            self._recordings[shape] = self._record(step, clock)
         recording = self._recordings[shape] = self._recordings.pop(shape)  # the last one is the latest
         return recording.replay(step.inputs)
 
