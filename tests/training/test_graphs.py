@@ -336,9 +336,10 @@ def test_the_watch_for_waits_finds_them() -> None:
 
 
 def trained_losses(
-    recipe: str, dataset: Path, out: Path, graphs: bool
+    recipe: str, dataset: Path, out: Path, *more: str, graphs: bool
 ) -> tuple[list[float], TrainingStep, RetrievalTask]:
-    task, sampler = prepared(recipe, dataset, out, f"training.graphs={str(graphs).lower()}", device="cuda")
+    values = (*more, f"training.graphs={str(graphs).lower()}")
+    task, sampler = prepared(recipe, dataset, out, *values, device="cuda")
     take_step = make_step(task, adam(task), clip=2.0)
     found = [
         one_step(take_step, rows, step) for step, rows in zip(range(STEPS), batches(sampler), strict=False)
@@ -362,6 +363,22 @@ def test_recorded_and_plain_training_have_the_same_losses(
         # What has no effect, such as a bias before a batch normalisation, moves by noise.
         if "running" in name or name.endswith("tracked"):
             torch.testing.assert_close(value, without.model.state_dict()[name], rtol=2e-2, atol=1e-3)
+
+
+@needs_gpu
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("recipe", ["lingvis_frozen", "mule", "smalr"])
+def test_recorded_stages_of_a_large_batch_change_no_loss(
+    recipe: str, precision: str, rich_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bank_module, "STAGE_ENDS", (3, 5))
+    values = f"training.precision={precision}"
+    whole, _, _ = trained_losses(recipe, rich_dataset, tmp_path / "whole", values, graphs=False)
+    monkeypatch.setattr(bank_module, "LARGE", 8)
+    staged, take_step, _ = trained_losses(recipe, rich_dataset, tmp_path / "staged", values, graphs=True)
+    assert isinstance(take_step, RecordedSteps)
+    assert len(take_step._recordings) > 0
+    assert staged == pytest.approx(whole, rel=2e-3 if precision == "float32" else 5e-2)
 
 
 @needs_gpu
