@@ -7,7 +7,7 @@ from typing import Any
 
 from studies.tables.markdown import spread, table
 from studies.tables.results.language_scores import STUDY, scores
-from studies.tables.results.languages import MISSING, MODELS, QUERY_METHODS
+from studies.tables.results.languages import MISSING, MODELS, QUERY_METHODS, TRANSLATED_MODELS
 from studies.tables.results.records import Results
 
 KINDS = ("human", "machine")
@@ -30,14 +30,17 @@ ADDED = ("es", "uk")
 TRANSLATED_LANGUAGES = {
     "S-LIWE, 2": "s_liwe-2",
     "S-LIWE, 2 and es, uk": "s_liwe-2-es-uk",
+    "S-LIWE, 7": "s_liwe-7-equal",
     "S-LIWE, 10": "s_liwe-10",
     "S-LIWE, 10 and es, uk": "s_liwe-10-es-uk",
     "MULE, 2": "mule-2-languages",
     "MULE, 2 and es, uk": "mule-2-es-uk",
+    "MULE, 7": "mule-7-languages",
     "MULE, 10": "mule",
     "MULE, 10 and es, uk": "mule-10-es-uk",
     "SMALR, 2": "smalr-2-languages",
     "SMALR, 2 and es, uk": "smalr-2-es-uk",
+    "SMALR, 7": "smalr-7-languages",
     "SMALR, 10": "smalr",
     "SMALR, 10 and es, uk": "smalr-10-es-uk",
 }
@@ -55,7 +58,7 @@ def consistency(results: Results) -> str:
             ["EmbN, English, queries translated", kind, "", _of(pair[kind], languages[1])] for kind in KINDS
         ]
         for model, reports in pair["models"].items():
-            rows += _model_rows(MODELS.get(model, f"`{model}`"), reports, languages)
+            rows += _model_rows(TRANSLATED_MODELS.get(model, f"`{model}`"), reports, languages)
         head = ["queries", "translations", *languages]
         parts.append(
             f"**{languages[0]} and {languages[1]}**, by `{pair['translator']}`\n\n{table(head, rows, left=2)}"

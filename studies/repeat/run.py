@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import statistics
 import tempfile
 import warnings
@@ -37,7 +36,6 @@ from studies.records import RUNS, Record, agrees, append, check_writable, find, 
 
 DONE = "repetitions.jsonl"  # finished trainings, in the working folder
 STEPS = (1, 10, 100, 1000)  # at which the difference of the losses is recorded
-WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"  # without it, cuBLAS is not deterministic
 
 
 @dataclass(frozen=True)
@@ -186,8 +184,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parser.parse_intermixed_args(arguments)
     if args.times < 2:
         raise UserError(f"--times is {args.times}; give 2 or more, since runs are compared")
-    if args.deterministic:
-        os.environ.setdefault(WORKSPACE, ":4096:8")
     record = run_repeat(args)
     tests = ", ".join(f"{rsum:.1f}" for rsum in record["test_rsum"])
     print(f"{record['name']}: losses differ from step {record['first_difference']} on; test rsum {tests}")

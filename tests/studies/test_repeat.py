@@ -41,7 +41,6 @@ def test_equal_trainings_on_a_cpu_are_equal_and_a_stopped_command_resumes(
         "--deterministic",
     ]
     command += ["--out", str(tmp_path / "repeat"), "--work", str(tmp_path / "work")]
-    monkeypatch.delenv(repeat.WORKSPACE, raising=False)
     flush = LossWatch.flush
     main(command)
     assert "losses differ from step None on" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from studies.languages.rows import EXPLORING
 from studies.records import Record
 from studies.tables.markdown import spread, table
 from studies.tables.results.language_scores import LANGUAGES, STUDY, TESTED, runs_of, scores
@@ -27,27 +28,36 @@ LIWE = {
 # Models whose terms across languages rise after the plateau.
 RISING = {
     "MULE, 2 languages": "mule-2-languages",
+    "MULE, 7 languages": "mule-7-languages",
     "MULE, 10 languages": "mule",
     "MULE, 10 languages, aligned word vectors": "mule-aligned",
     "LA, 10 languages": "la",
+    "LA, 10 languages, without exploration": "la-no-exploration",
     "HEM, 10 languages": "hem",
     "SMALR, 2 languages": "smalr-2-languages",
     "SMALR, 7 languages": "smalr-7-languages",
     "SMALR, 10 languages": "smalr",
 }
-LATE = {"SMALR": "smalr", "SMALR, stopped as collapsed": "stopped-smalr", "HEM": "hem"}
+LATE = {"SMALR": "smalr", "HEM": "hem"}
 LATE_EPOCHS = (1, 3, 5, 7, 9, 11, 13, 15, 18, 24)
 # Rows by what their latent vocabulary was found with: LA, HEM and SMALR share one of ten languages.
 PRETRAINED = {
     "SMALR, 2 languages": "smalr-2-languages",
     "SMALR, 7 languages": "smalr-7-languages",
     "LA, HEM and SMALR, 10 languages": "la",
+    "LA, 10 languages, without exploration": "la-no-exploration",
+    "LA, 10 languages, vectors trained apart": "la-apart",
 }
 LATENT = {
     "LA": "la",
     "LA, word vectors trained apart": "la-apart",
     "LA, one epoch of pre-training": "la-short",
     "LA, both": "la-apart-short",
+    "LA, without exploration": "la-no-exploration",
+}
+EXPLORATION = {
+    **{f"{name.upper()} without exploration": f"{name}-no-exploration" for name in EXPLORING},
+    **{name.upper(): name for name in EXPLORING},
 }
 # The sentence encoder of all of them: a GRU of 1024 in two directions over words of 300.
 GRU = 2 * 3 * 1024 * (300 + 1024 + 2)
@@ -106,7 +116,7 @@ def exploration(results: Results) -> str:
     """SMALR's Tables 5 and 6: words that sometimes try another latent token."""
     head = ["model", *TESTED, "HA", "A"]
     rows = []
-    for label, name in {"LA without exploration": "la-no-exploration", "LA": "la"}.items():
+    for label, name in EXPLORATION.items():
         rows.append([label, *cells(scores(results, name), len(head) - 1)[: len(head) - 1]])
     return table(head, rows)
 

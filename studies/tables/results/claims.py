@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from studies.languages.rows import EXPLORING
 from studies.languages.translated import sentence_scores
 from studies.tables.markdown import millions, spread, table
 from studies.tables.results.ablations import LIWE
 from studies.tables.results.language_scores import ELSEWHERE, LANGUAGES, STUDY, TESTED, scores
-from studies.tables.results.languages import MISSING, MODELS, QUERY_METHODS, ROWS
+from studies.tables.results.languages import MISSING, MODELS, QUERY_METHODS, ROWS, TRANSLATED_MODELS
 from studies.tables.results.records import Results
 
 ONE_SEED = 1.0  # points; less than this between runs of one seed says nothing
@@ -110,7 +111,6 @@ def _smalr_languages(results: Results) -> list[Claim]:
 
 def _vocabularies(results: Results) -> list[Claim]:
     sides = {name: Side(label, _average(results, name)) for label, (name, *_) in ROWS.items()}
-    without = Side("without", _average(results, "la-no-exploration"))
     return [
         compare("SMALR at least equals MULE", sides["smalr"], sides["mule"]),
         compare("the same, both with aligned word vectors", sides["smalr"], sides["mule-aligned"]),
@@ -121,7 +121,14 @@ def _vocabularies(results: Results) -> list[Claim]:
         ),
         _a_fifth(results),
         compare("HEM is better than LA", sides["hem"], sides["la"]),
-        compare("Exploration helps LA", sides["la"], without),
+        *(
+            compare(
+                f"Exploration helps {name.upper()}",
+                sides[name],
+                Side("without", _average(results, f"{name}-no-exploration")),
+            )
+            for name in EXPLORING
+        ),
     ]
 
 
@@ -155,7 +162,7 @@ def _machine_translations(results: Results) -> list[Claim]:
     record = results.find(STUDY, "consistency-machine") or {}
     models = record.get("pairs", {}).get("en-pt", {}).get("models", {})
     rows = []
-    for model, name in MODELS.items():
+    for model, name in TRANSLATED_MODELS.items():
         reports = models.get(model)
         mean = None if reports is None else [reports["machine"]["mean"]["A"]]
         single = None if reports is None else [reports["single"]["A"]]

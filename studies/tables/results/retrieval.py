@@ -14,7 +14,7 @@ from studies.tables.results.records import Results
 
 MISSING = "Not measured yet."
 FLICKR, SUPPLEMENT = "flickr8k-ml", "retrieval-tables"
-AGAIN = f"{SUPPLEMENT}/again"
+EARLIER, AGAIN = f"{SUPPLEMENT}/earlier", f"{SUPPLEMENT}/again"
 RECIPES = (
     "uvs",
     "uvs-gru",
@@ -71,7 +71,7 @@ def repeated(results: Results) -> str:
     """Trainings of one seed on two machines."""
     rows = []
     for again in results.where(AGAIN):
-        first = results.get(SUPPLEMENT, again["name"])
+        first = results.get(EARLIER, again["name"])
         equal = [one == other for one, other in zip(first["validation"], again["validation"], strict=True)]
         since = "none" if all(equal) else str(1 + equal.index(False))
         sums = [f"{record['result']['rsum']:.2f}" for record in (first, again)]
