@@ -9,7 +9,7 @@ import torch
 from lingvis.errors import UserError
 
 # Without a workspace of a fixed size, recurrent layers on an NVIDIA GPU may add up in another order in every run (torch's
-# notes on nn.GRU), so that equal seeds give different models. It costs no time (`python -m studies repeat`).
+# notes on nn.GRU), so that equal seeds may give different models (`python -m studies repeat`).
 WORKSPACE, WORKSPACE_SIZE = "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
 
 

@@ -375,7 +375,8 @@ def test_recorded_stages_of_a_large_batch_change_no_loss(
     values = f"training.precision={precision}"
     whole, _, _ = trained_losses(recipe, rich_dataset, tmp_path / "whole", values, graphs=False)
     monkeypatch.setattr(bank_module, "LARGE", 8)
-    staged, take_step, _ = trained_losses(recipe, rich_dataset, tmp_path / "staged", values, graphs=True)
+    staged, take_step, task = trained_losses(recipe, rich_dataset, tmp_path / "staged", values, graphs=True)
+    assert len(task._batches.cut(np.arange(12)).stages) > 1
     assert isinstance(take_step, RecordedSteps)
     assert len(take_step._recordings) > 0
     assert staged == pytest.approx(whole, rel=2e-3 if precision == "float32" else 5e-2)
