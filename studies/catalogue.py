@@ -18,6 +18,7 @@ STUDIES = {
     "languages": Study("train the rows of the language tables, several at once", "studies.languages.run"),
     "consistency": Study("CLC of trained models, and translated queries", "studies.languages.consistency"),
     "sentences": Study("models on human and on machine-translated sentences", "studies.languages.sentences"),
+    "pretraining": Study("pre-train the words of a recipe alone, on val", "studies.languages.pretraining"),
     "queries": Study("speed of encoding queries on a CPU", "studies.languages.queries"),
     "transfer": Study("learning curves of Translator in a new language", "studies.transfer.run"),
     "alignment": Study("accuracy and memory of maps between word spaces", "studies.transfer.alignment"),

@@ -64,6 +64,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "liwe-sizes": ablations.liwe_sizes,
     "lambda": ablations.lambdas,
     "exploration": ablations.exploration,
+    "explored": ablations.explored,
     "pretraining": ablations.pretraining,
     "latent-costs": ablations.latent_costs,
     "plateau-ends": ablations.plateau_ends,

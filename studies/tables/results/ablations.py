@@ -59,6 +59,15 @@ EXPLORATION = {
     **{f"{name.upper()} without exploration": f"{name}-no-exploration" for name in EXPLORING},
     **{name.upper(): name for name in EXPLORING},
 }
+# Shares of words that explore, and the records with the logs, seed 0.
+EXPLORED = {
+    "none": "la-no-exploration/0",
+    "0.05": "pretraining/explore-0.05",
+    "0.1": "pretraining/explore-0.1",
+    "0.2, as in the paper": "la/0",
+    "0.2 after epoch 3": "pretraining/explore-0.2-after-3",
+}
+EXPLORED_EPOCHS = range(8)
 # The sentence encoder of all of them: a GRU of 1024 in two directions over words of 300.
 GRU = 2 * 3 * 1024 * (300 + 1024 + 2)
 # Weight of masked cross-language modelling, as a power of ten, and its record.
@@ -185,6 +194,22 @@ def pretraining(results: Results) -> str:
         if rows
         else f"{MISSING.capitalize()}."
     )
+
+
+def explored(results: Results) -> str:
+    """Recall across languages on val by epoch of the pre-training of LA, with shares of exploration."""
+    logs = {label: _log_of(results, name) for label, name in EXPLORED.items()}
+    rows = []
+    for label, log in logs.items():
+        recalls = {line["epoch"]: line["R@10"] for line in log if "epoch" in line}
+        if recalls:
+            rows.append([label, *(f"{recalls[at]:.1f}" if at in recalls else "" for at in EXPLORED_EPOCHS)])
+    return table(["exploration", *map(str, EXPLORED_EPOCHS)], rows) if rows else f"{MISSING.capitalize()}."
+
+
+def _log_of(results: Results, name: str) -> list[Record]:
+    record = results.find(STUDY, name) or {}
+    return record.get("log") or record.get("pretraining") or []
 
 
 def _pretrained(log: Sequence[Record]) -> list[str]:
