@@ -240,7 +240,7 @@ def test_every_row_of_the_tables_is_trained() -> None:
 
 def test_the_summary_has_the_means_of_seven_languages(tmp_path: Path) -> None:
     write(tmp_path, "smalr-fixed-rise", {lang: 30.0 + n for n, lang in enumerate(LANGUAGES)})
-    row = lines(languages.languages_summary(Results(tmp_path)))["SMALR"]
+    row = lines(languages.languages_summary(Results(tmp_path)))["SMALR, fixed rise"]
     assert [row[lang] for lang in TESTED] == ["30.0", "31.0", "32.0", "33.0", "34.0", "35.0", "36.0"]
     assert (row["mean"], row["parameters, M"]) == ("33.0", "10.0")
 

@@ -57,7 +57,7 @@ SHORT = (
 QUERY_METHODS = {"single": "as they are", "mean": "CLC-A", "learned": "CLC-C"}
 MODELS = {"smalr": "SMALR", "lingvis_frozen": "`lingvis_frozen`"}
 # Of queries with machine translations.
-TRANSLATED_MODELS = {"smalr-10-es-uk": "SMALR with es and uk", "lingvis_frozen": "`lingvis_frozen`"}
+TRANSLATED_MODELS = {"smalr-10-es-uk": "SMALR with es and uk", **MODELS}
 
 
 def languages_table(results: Results) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,22 @@ CREATE TABLE IF NOT EXISTS tickets (key TEXT PRIMARY KEY, name TEXT, pictures BL
 """
 
 
+def create_state(folder: Path) -> None:
+    """Make the database of several processes before they open it: the kind of its journal can only be set alone."""
+    with closing(_connect(folder / FILE)) as database:
+        database.execute("PRAGMA journal_mode = WAL")  # a killed process must leave it whole
+        database.executescript(SCHEMA)
+
+
 class SharedState:
-    """Rows of the tables above; for use on the event loop only. folder: of all processes, private and temporary."""
+    """Rows of the tables above; for use on the event loop only. folder: that of `create_state`."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._database = sqlite3.connect(
-            ":memory:" if folder is None else folder / FILE,
-            timeout=SECONDS_TO_WAIT,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        if folder is not None:  # a killed process must leave it whole; a machine without power takes it along
-            self._database.execute("PRAGMA journal_mode = WAL")
+        self._database = _connect(":memory:" if folder is None else folder / FILE)
+        if folder is None:
+            self._database.executescript(SCHEMA)
+        else:  # a machine without power takes it along
             self._database.execute("PRAGMA synchronous = OFF")
-        self._database.executescript(SCHEMA)
 
     def ask(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement, and return its rows."""
@@ -55,3 +57,7 @@ class SharedState:
     def close(self) -> None:
         """Close the database."""
         self._database.close()
+
+
+def _connect(place: Path | str) -> sqlite3.Connection:
+    return sqlite3.connect(place, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False)

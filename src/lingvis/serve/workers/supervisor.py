@@ -16,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from lingvis.errors import UserError
+from lingvis.serve.workers.state import create_state
 from lingvis.serve.workers.worker import Task, work
 
 log = logging.getLogger("lingvis.serve")
@@ -93,6 +94,7 @@ def supervise(task: Task, count: int, announce: Callable[[], None]) -> None:
         "1"  # a file in the current folder must not be imported instead of a module
     )
     with _terminable(), tempfile.TemporaryDirectory(prefix="lingvis-serve-") as shared:
+        create_state(Path(shared))
         task = replace(task, settings=replace(task.settings, shared=Path(shared)))
         workers: list[Worker] = []
         try:
