@@ -32,7 +32,10 @@ def pretrained(recipe: str, dataset: Path, overrides: Sequence[str], device: str
         )
     with tempfile.TemporaryDirectory() as folder:
         prepare(read, *open_with_features(dataset, read.data.features), Path(folder), choose_device(device))
-        return [json.loads(line) for line in (Path(folder) / PRETRAINING_LOG).read_text().splitlines()]
+        return [
+            json.loads(line)
+            for line in (Path(folder) / PRETRAINING_LOG).read_text(encoding="utf-8").splitlines()
+        ]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

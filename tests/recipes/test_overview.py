@@ -10,6 +10,7 @@ import pytest
 from lingvis.cli import main
 from lingvis.recipes.library import recipe_names
 from lingvis.recipes.overview import MEASURED, MeasuredTraining, recipe_summaries
+from studies.records import RUNS, append
 from studies.tables.reference.recipe_sizes import measured_recipes
 
 ROOT = Path(__file__).parents[2]
@@ -43,3 +44,18 @@ def test_durations() -> None:
 def test_sizes_are_those_of_the_records() -> None:
     stored = (ROOT / "src" / "lingvis" / "recipes" / MEASURED).read_text(encoding="utf-8")
     assert stored == measured_recipes(ROOT / "results")
+
+
+def test_a_run_with_other_vectors_says_nothing_of_a_recipe_that_has_its_own(tmp_path: Path) -> None:
+    for vectors, size, seconds in ({}, 14, 9.0), ({"data.vectors": "captions"}, 11, 2.0), ({}, 14, 7.0):
+        record = {
+            "name": f"la-{size}-{seconds}",
+            "recipe": "la",
+            "overrides": vectors,
+            "parameters": {"total": size},
+            "training": {"seconds": seconds, "device": "NVIDIA H200"},
+            "dataset": "flickr8k-ml",
+        }
+        append(tmp_path / "languages" / RUNS, record)
+    measured = json.loads(measured_recipes(tmp_path))["la"]
+    assert (measured["parameters"], measured["seconds"]) == (14, 7.0)

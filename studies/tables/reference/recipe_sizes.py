@@ -11,12 +11,7 @@ from lingvis.recipes.library import recipe_names
 from studies.recipe_values import RECIPES, resolved
 from studies.records import RUNS, Record, find, read
 
-FOLDERS = (
-    "start",
-    "languages",
-    "flickr8k-ml/earlier",
-    "flickr8k-ml",
-)  # of whole training runs, the first ones first
+FOLDERS = ("start", "languages", "flickr8k-ml")  # of records with whole training runs, the first ones first
 OTHER_DATA = {"data.languages", "data.vectors"}
 FREE = {"training.seed", *OTHER_DATA}  # overrides with which a run is still one of its recipe
 
